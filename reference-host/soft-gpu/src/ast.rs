@@ -1,0 +1,239 @@
+//! The syntax tree of one PTX source: what was written, with no judgement about what it means.
+//!
+//! The tree borrows its names from the source. Lists of modifiers and operands live in pools owned by
+//! [`Module`], so that an instruction is a small fixed-size record and memory stays proportional to the source.
+//! Nesting of blocks is kept flat ([`Stmt::Open`] and [`Stmt::Close`]), so no input can exhaust the stack.
+//!
+//! Source: PTX ISA, chapters "Syntax", "Directives" and "Instruction Statements".
+
+/// A byte offset into the source; [`crate::error::Location`] turns it into a line and a column.
+pub(crate) type Pos = u32;
+
+/// A half-open index range into one of the pools of [`Module`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A name as written, with the place where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name<'s> {
+    pub(crate) text: &'s str,
+    pub(crate) pos: Pos,
+}
+
+/// A whole PTX module.
+#[derive(Debug)]
+pub(crate) struct Module<'s> {
+    /// `.version major.minor`.
+    pub(crate) version: (u32, u32),
+    pub(crate) version_pos: Pos,
+    /// `.target` specifiers in the order written, for example `sm_75`, `debug`.
+    pub(crate) target: Vec<Name<'s>>,
+    /// `.address_size`, where given.
+    pub(crate) address_size: Option<(u64, Pos)>,
+    pub(crate) items: Vec<Item<'s>>,
+    /// Pool for [`Instr::modifiers`] and [`Instr::operands`], and the nested lists of [`Operand`].
+    pub(crate) modifiers: Vec<Name<'s>>,
+    pub(crate) operands: Vec<Operand<'s>>,
+    /// Pool for [`Function::body`].
+    pub(crate) stmts: Vec<Stmt<'s>>,
+}
+
+/// One top-level directive.
+#[derive(Debug)]
+pub(crate) enum Item<'s> {
+    Variable(Variable<'s>),
+    Function(Function<'s>),
+    /// `.alias new, old;`
+    Alias { alias: Name<'s>, aliasee: Name<'s> },
+}
+
+/// Linkage directive in front of a variable or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linkage {
+    Internal,
+    Visible,
+    Extern,
+    Weak,
+    Common,
+}
+
+/// State space of a variable or parameter (`.reg`, `.param`, `.shared`, `.local`, `.global`, `.const`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VarSpace {
+    Reg,
+    Param,
+    Shared,
+    Local,
+    Global,
+    Const,
+}
+
+/// A declaration of one variable. `.reg .b32 a, b<4>;` becomes two of these.
+#[derive(Debug)]
+pub(crate) struct Variable<'s> {
+    pub(crate) linkage: Linkage,
+    pub(crate) space: VarSpace,
+    /// `.align N`, as written.
+    pub(crate) align: Option<u64>,
+    /// Element count of a vector type: 1, 2 or 4 (`.v2`, `.v4`).
+    pub(crate) vector: u8,
+    /// The type's word without its dot, for example `b32`, `pred`; not yet checked.
+    pub(crate) ty: Name<'s>,
+    pub(crate) name: Name<'s>,
+    /// `name<N>` declares `name0 … name(N-1)`.
+    pub(crate) count: Option<u64>,
+    /// Array dimensions; `None` inside is an unsized `[]`. Empty for a scalar.
+    pub(crate) dims: Vec<Option<u64>>,
+    pub(crate) init: Option<Init<'s>>,
+}
+
+/// An initialiser of a `.global` or `.const` variable: a flat list of leaves in source order.
+/// Each leaf carries its brace depth (0 for a bare scalar, 1 for `{…}`, and so on) and whether a nested list begins there.
+#[derive(Debug)]
+pub(crate) struct Init<'s> {
+    pub(crate) pos: Pos,
+    /// Brace nesting of the whole initialiser: 0 scalar, 1 one-dimensional, …
+    pub(crate) leaves: Vec<InitLeaf<'s>>,
+}
+
+/// One value of an initialiser, with the index path of braces that leads to it
+/// (`{{1,2},{3}}` gives paths `[0,0]`, `[0,1]`, `[1,0]`). A bare scalar has an empty path.
+#[derive(Debug)]
+pub(crate) struct InitLeaf<'s> {
+    pub(crate) path: Vec<u32>,
+    pub(crate) pos: Pos,
+    pub(crate) value: InitValue<'s>,
+}
+
+/// The value of one initialiser leaf.
+#[derive(Debug)]
+pub(crate) enum InitValue<'s> {
+    Int(i128),
+    /// Bits of an `f64`; narrowed later if the variable's type is narrower.
+    Float(FloatLit),
+    /// `name`, `name+8`, `generic(name)+8`, or `0xFF00(name)` as a byte mask of the address.
+    Address { name: Name<'s>, generic: bool, offset: i64, mask: Option<u64> },
+}
+
+/// A floating-point literal as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FloatLit {
+    /// `0fXXXXXXXX`: exact single-precision bits.
+    Single(u32),
+    /// `0dXXXXXXXXXXXXXXXX` or a decimal such as `1.5e3`: double-precision bits.
+    Double(u64),
+}
+
+/// `.entry` or `.func`, with or without a body.
+#[derive(Debug)]
+pub(crate) struct Function<'s> {
+    pub(crate) linkage: Linkage,
+    pub(crate) entry: bool,
+    pub(crate) name: Name<'s>,
+    /// Return parameters (`.func (.param .b32 r) f (…)`); their space is `.param` or `.reg`.
+    pub(crate) returns: Vec<Param<'s>>,
+    pub(crate) params: Vec<Param<'s>>,
+    /// `.maxntid 128, 1, 1`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.maxnctapersm`, `.noreturn`, `.pragma "…"`, …:
+    /// the directive's word without its dot, and its numbers.
+    pub(crate) directives: Vec<(Name<'s>, Vec<u64>)>,
+    /// Statements between the outer braces, as a range of [`Module::stmts`]; `None` for a declaration.
+    pub(crate) body: Option<Slice>,
+    /// Where the closing brace stands (the name's place for a declaration).
+    pub(crate) end_pos: Pos,
+}
+
+/// One formal parameter.
+#[derive(Debug)]
+pub(crate) struct Param<'s> {
+    /// [`VarSpace::Param`] or [`VarSpace::Reg`].
+    pub(crate) space: VarSpace,
+    pub(crate) align: Option<u64>,
+    pub(crate) ty: Name<'s>,
+    /// The name; `_` in a prototype.
+    pub(crate) name: Name<'s>,
+    pub(crate) dims: Vec<Option<u64>>,
+    /// `.ptr [.space] [.align N]` was written on it.
+    pub(crate) ptr: bool,
+}
+
+/// One statement of a function body.
+#[derive(Debug)]
+pub(crate) enum Stmt<'s> {
+    /// `{` begins a scope.
+    Open(Pos),
+    /// `}` ends a scope. Opens and closes balance.
+    Close(Pos),
+    Variable(Box<Variable<'s>>),
+    Label(Name<'s>),
+    Instr(Instr<'s>),
+    /// `name: .callprototype (…) _ (…);`
+    CallPrototype(Box<Prototype<'s>>),
+    /// `name: .branchtargets L1, L2;`
+    BranchTargets { name: Name<'s>, targets: Vec<Name<'s>> },
+    /// `name: .calltargets f1, f2;`
+    CallTargets { name: Name<'s>, targets: Vec<Name<'s>> },
+}
+
+/// The signature behind an indirect call.
+#[derive(Debug)]
+pub(crate) struct Prototype<'s> {
+    pub(crate) name: Name<'s>,
+    pub(crate) returns: Vec<Param<'s>>,
+    pub(crate) params: Vec<Param<'s>>,
+}
+
+/// `@!p opcode.mod.mod a, b;`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instr<'s> {
+    pub(crate) guard: Option<Guard<'s>>,
+    pub(crate) opcode: Name<'s>,
+    /// Modifiers without their dots, a range of [`Module::modifiers`]. `::` joins stay in one word (`shared::cta`).
+    pub(crate) modifiers: Slice,
+    /// Top-level operands, a range of [`Module::operands`].
+    pub(crate) operands: Slice,
+    /// Where the `;` stands.
+    pub(crate) end_pos: Pos,
+}
+
+/// `@p` or `@!p`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guard<'s> {
+    pub(crate) negated: bool,
+    pub(crate) predicate: Name<'s>,
+}
+
+/// One operand and its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand<'s> {
+    pub(crate) pos: Pos,
+    pub(crate) kind: OperandKind<'s>,
+}
+
+/// What an operand can look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OperandKind<'s> {
+    /// A register, variable, label, function or special register: `%r1`, `tmp`, `%tid` (see [`OperandKind::Member`]).
+    Name(Name<'s>),
+    /// `%tid.x`, `v.y`, `v.r`: a name and the component's word.
+    Member(Name<'s>, Name<'s>),
+    /// `!%p1`.
+    Not(Name<'s>),
+    /// An integer constant expression, already evaluated.
+    Int(i128),
+    Float(FloatLit),
+    /// `tmp+4` outside brackets.
+    NameOffset(Name<'s>, i64),
+    /// `[base]`, `[base+4]`, `[base+-4]`; a bare `[16]` has no base.
+    Address { base: Option<Name<'s>>, offset: i64 },
+    /// `{a, b}`: a range of [`Module::operands`].
+    Vector(Slice),
+    /// `(a, b)` of a call: a range of [`Module::operands`].
+    List(Slice),
+    /// `d|p`, both given by their places in [`Module::operands`].
+    Pair(u32, u32),
+    /// `_`: the result is not wanted.
+    Sink,
+}

@@ -1,0 +1,55 @@
+use std::str;
+
+use crate::abi::{MAX_ENTRY_NAME_BYTES, MAX_PTX_BYTES};
+use crate::error::Error;
+use crate::guest::GuestMemory;
+use crate::instance::Instance;
+
+/// Assembles the PTX of a guest and finds a kernel in it; returns the kernel id.
+///
+/// The rules apply in this order: the cap on PTX bytes, the two regions, the cap on the entry name, its UTF-8,
+/// the caps on kernels, then assembling. A refused load uses no quota.
+///
+/// # Errors
+///
+/// -6 over a cap, -2 for a region outside memory or a negative length, -9 for a name that is not UTF-8 or names
+/// no kernel of the PTX, -4 for PTX that an assembler rejects, -7 for PTX that the device does not implement,
+/// -1 without a device that could load.
+pub fn load_ptx(
+    instance: &mut Instance,
+    memory: Option<&mut [u8]>,
+    ptx_ptr: i32,
+    ptx_len: i32,
+    entry_ptr: i32,
+    entry_len: i32,
+) -> i64 {
+    instance.answer(
+        |instance| load(instance, memory, [ptx_ptr, ptx_len, entry_ptr, entry_len]),
+        i64::from,
+    )
+}
+
+fn load(
+    instance: &Instance,
+    memory: Option<&mut [u8]>,
+    [ptx_ptr, ptx_len, entry_ptr, entry_len]: [i32; 4],
+) -> Result<i64, Error> {
+    if let Ok(len) = u32::try_from(ptx_len)
+        && u64::from(len) > MAX_PTX_BYTES
+    {
+        return Err(Error::PtxTooLong { len });
+    }
+    let memory = GuestMemory::new(memory);
+    let ptx = memory.read("PTX", ptx_ptr, ptx_len)?;
+    let entry = memory.read("entry name", entry_ptr, entry_len)?;
+    if entry.len() > MAX_ENTRY_NAME_BYTES as usize {
+        return Err(Error::EntryNameTooLong { len: entry.len() });
+    }
+    let entry = str::from_utf8(entry).map_err(|error| Error::EntryNameNotUtf8 {
+        valid_up_to: error.valid_up_to(),
+    })?;
+    let host = &instance.host;
+    let quota = host.kernels.reserve(instance.kernels, ptx.len() as u64)?;
+    let kernel = host.device.load(ptx, entry)?;
+    Ok(quota.commit(kernel).number())
+}

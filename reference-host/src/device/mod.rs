@@ -1,0 +1,133 @@
+//! Where kernels run.
+//!
+//! A device trusts what it is given: sizes are within the ABI's caps, windows lie in the guest's memory, and the
+//! arguments match the kernel's parameters in number and size.
+
+mod none;
+mod soft;
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::abi::AbiError;
+use crate::argv::Arg;
+use crate::sync::Arc;
+
+pub use none::NoDevice;
+pub use soft::SoftDevice;
+
+/// Something that assembles PTX, runs kernels and holds buffers.
+pub trait Device: fmt::Debug + Send + Sync {
+    /// Whether there is a device at all. Without one, calls are validated and then refused as not available.
+    fn is_available(&self) -> bool {
+        true
+    }
+
+    /// Assembles `ptx` and finds the kernel `entry` in it.
+    ///
+    /// # Errors
+    ///
+    /// The PTX is refused, or holds no such entry.
+    fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError>;
+
+    /// Makes a buffer of `len_bytes` zero bytes.
+    ///
+    /// # Errors
+    ///
+    /// The device has no room for it.
+    fn alloc(&self, len_bytes: u64) -> Result<Arc<dyn Buffer>, DeviceError>;
+
+    /// Waits for all work; 0 outstanding launches is success.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that ran meanwhile failed.
+    fn sync(&self) -> Result<(), DeviceError>;
+}
+
+/// A loaded kernel.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// Size of each parameter in bytes, in order.
+    fn param_sizes(&self) -> &[u32];
+
+    /// Runs the kernel over `shape`; `memory` is the guest's whole memory, of which the kernel may touch the
+    /// windows among `args` and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses the shape, or the kernel faults.
+    fn launch(&self, shape: &Shape, args: &[Arg], memory: &mut [u8]) -> Result<(), DeviceError>;
+}
+
+/// A buffer in device memory.
+pub trait Buffer: fmt::Debug + Send + Sync {
+    /// Its size.
+    fn len_bytes(&self) -> u64;
+
+    /// Copies `from`, which is no longer than the buffer, to its start.
+    ///
+    /// # Errors
+    ///
+    /// The device failed the copy.
+    fn write(&self, from: &[u8]) -> Result<(), DeviceError>;
+
+    /// Fills `to`, which is no longer than the buffer, from its start.
+    ///
+    /// # Errors
+    ///
+    /// The device failed the copy.
+    fn read(&self, to: &mut [u8]) -> Result<(), DeviceError>;
+}
+
+/// The shape of a launch, within the ABI's caps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks on each axis.
+    pub grid: [u32; 3],
+    /// Threads of a block on each axis.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block.
+    pub dynamic_shared_bytes: u32,
+}
+
+/// Why a device refused or failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// There is no device.
+    #[error("no CUDA device on this host")]
+    NotAvailable,
+    /// A PTX assembler rejects the source.
+    #[error("PTX {0}")]
+    MalformedPtx(Box<str>),
+    /// The source is good PTX that this device does not implement.
+    #[error("PTX {0}")]
+    UnsupportedPtx(Box<str>),
+    /// The source has no kernel of that name.
+    #[error("the PTX has no entry named `{0}`")]
+    NoSuchEntry(Box<str>),
+    /// The kernel did not run, or did not finish.
+    #[error("{0}")]
+    Launch(Box<str>),
+    /// There is no room for a buffer.
+    #[error("the device has no room for {0} bytes more")]
+    OutOfMemory(u64),
+    /// The host broke a promise it made to itself.
+    #[error("internal: {0}")]
+    Internal(&'static str),
+}
+
+impl DeviceError {
+    /// The code that the guest gets.
+    #[must_use]
+    pub const fn code(&self) -> AbiError {
+        match self {
+            Self::NotAvailable => AbiError::NotAvailable,
+            Self::MalformedPtx(_) => AbiError::MalformedPtx,
+            Self::NoSuchEntry(_) => AbiError::InvalidArgs,
+            Self::Launch(_) | Self::OutOfMemory(_) => AbiError::LaunchFailed,
+            Self::UnsupportedPtx(_) | Self::Internal(_) => AbiError::Internal,
+        }
+    }
+}

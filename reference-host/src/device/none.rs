@@ -1,0 +1,41 @@
+use crate::argv::Arg;
+use crate::device::{Buffer, Device, DeviceError, Kernel, Shape};
+use crate::sync::Arc;
+
+/// The absence of a device: PTX is checked, nothing runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoDevice;
+
+impl Device for NoDevice {
+    fn is_available(&self) -> bool {
+        false
+    }
+
+    fn load(&self, _ptx: &[u8], _entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
+        Err(DeviceError::NotAvailable)
+    }
+
+    fn alloc(&self, _len_bytes: u64) -> Result<Arc<dyn Buffer>, DeviceError> {
+        Err(DeviceError::NotAvailable)
+    }
+
+    fn sync(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
+
+/// A kernel that was assembled and can be launched in form only.
+#[derive(Debug)]
+struct CheckedKernel {
+    param_sizes: Box<[u32]>,
+}
+
+impl Kernel for CheckedKernel {
+    fn param_sizes(&self) -> &[u32] {
+        &self.param_sizes
+    }
+
+    fn launch(&self, _shape: &Shape, _args: &[Arg], _memory: &mut [u8]) -> Result<(), DeviceError> {
+        Err(DeviceError::NotAvailable)
+    }
+}

@@ -1,0 +1,21 @@
+//! The only source of locks and atomics, so that a model checker's types can stand in for them.
+
+use std::sync::PoisonError;
+pub(crate) use std::sync::{Arc, MutexGuard, atomic::AtomicU64, atomic::Ordering};
+
+/// A mutex without poisoning: what it guards is consistent before every point that could unwind.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

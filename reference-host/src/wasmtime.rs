@@ -1,0 +1,178 @@
+//! The wasmtime binding: glue, no rules.
+
+use ::wasmtime::{Caller, Extern, Linker, Memory, Result};
+
+use crate::abi::{Import, MEMORY_EXPORT, MODULE};
+use crate::calls::{self, LaunchArgs};
+use crate::instance::Instance;
+
+/// What a store holds for one guest: its [`Instance`], and its memory once it has been looked up.
+///
+/// One of these serves exactly one wasm instance: a second one in the same store needs its own, or its calls
+/// would reach the first one's memory.
+#[derive(Debug)]
+pub struct GuestState {
+    /// The guest's state in the host.
+    pub instance: Instance,
+    /// The handle only, never address or size: those change when the memory grows.
+    memory: Option<Memory>,
+}
+
+impl GuestState {
+    /// State for a guest that is about to be instantiated.
+    #[must_use]
+    pub fn new(instance: Instance) -> Self {
+        Self {
+            instance,
+            memory: None,
+        }
+    }
+}
+
+/// Defines the nine imports in `linker`; `state` finds the calling guest's state in the store's data.
+///
+/// # Errors
+///
+/// One of the names is defined already.
+pub fn add_to_linker<T: 'static>(
+    linker: &mut Linker<T>,
+    state: impl Fn(&mut T) -> &mut GuestState + Send + Sync + Copy + 'static,
+) -> Result<()> {
+    linker.func_wrap(
+        MODULE,
+        Import::LoadPtx.name(),
+        move |mut caller: Caller<'_, T>,
+              ptx_ptr: i32,
+              ptx_len: i32,
+              entry_ptr: i32,
+              entry_len: i32|
+              -> i64 {
+            let (instance, memory) = guest(&mut caller, state);
+            calls::load_ptx(instance, memory, ptx_ptr, ptx_len, entry_ptr, entry_len)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::Launch.name(),
+        move |mut caller: Caller<'_, T>,
+              kernel_id: i64,
+              grid_x: i32,
+              grid_y: i32,
+              grid_z: i32,
+              block_x: i32,
+              block_y: i32,
+              block_z: i32,
+              shared_mem: i32,
+              args_ptr: i32,
+              args_len: i32|
+              -> i32 {
+            let (instance, memory) = guest(&mut caller, state);
+            let grid = [grid_x, grid_y, grid_z];
+            let block = [block_x, block_y, block_z];
+            calls::launch(
+                instance,
+                memory,
+                LaunchArgs {
+                    kernel_id,
+                    grid,
+                    block,
+                    shared_mem,
+                    args_ptr,
+                    args_len,
+                },
+            )
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::Sync.name(),
+        move |mut caller: Caller<'_, T>| -> i32 {
+            calls::sync(&mut state(caller.data_mut()).instance)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::LastErrorLen.name(),
+        move |mut caller: Caller<'_, T>| -> i32 {
+            calls::last_error_len(&mut state(caller.data_mut()).instance)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::LastErrorCopy.name(),
+        move |mut caller: Caller<'_, T>, dst_ptr: i32, dst_len: i32| -> i32 {
+            let (instance, memory) = guest(&mut caller, state);
+            calls::last_error_copy(instance, memory, dst_ptr, dst_len)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::Alloc.name(),
+        move |mut caller: Caller<'_, T>, size_lo: i32, size_hi: i32| -> i64 {
+            calls::alloc(&mut state(caller.data_mut()).instance, size_lo, size_hi)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::Free.name(),
+        move |mut caller: Caller<'_, T>, handle_lo: i32, handle_hi: i32| -> i32 {
+            calls::free(&mut state(caller.data_mut()).instance, handle_lo, handle_hi)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::MemcpyH2d.name(),
+        move |mut caller: Caller<'_, T>,
+              handle_lo: i32,
+              handle_hi: i32,
+              src_ptr: i32,
+              len: i32|
+              -> i32 {
+            let (instance, memory) = guest(&mut caller, state);
+            calls::memcpy_h2d(instance, memory, handle_lo, handle_hi, src_ptr, len)
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        Import::MemcpyD2h.name(),
+        move |mut caller: Caller<'_, T>,
+              dst_ptr: i32,
+              handle_lo: i32,
+              handle_hi: i32,
+              len: i32|
+              -> i32 {
+            let (instance, memory) = guest(&mut caller, state);
+            calls::memcpy_d2h(instance, memory, dst_ptr, handle_lo, handle_hi, len)
+        },
+    )?;
+    Ok(())
+}
+
+/// The calling guest's state and memory, borrowed side by side.
+#[inline]
+fn guest<'a, T: 'static>(
+    caller: &'a mut Caller<'_, T>,
+    state: impl Fn(&mut T) -> &mut GuestState,
+) -> (&'a mut Instance, Option<&'a mut [u8]>) {
+    let memory = match state(caller.data_mut()).memory {
+        Some(memory) => memory,
+        None => match find_memory(caller) {
+            Some(memory) => {
+                state(caller.data_mut()).memory = Some(memory);
+                memory
+            }
+            None => return (&mut state(caller.data_mut()).instance, None),
+        },
+    };
+    let (bytes, data) = memory.data_and_store_mut(caller);
+    (&mut state(data).instance, Some(bytes))
+}
+
+/// Looks the memory up by name; a shared memory does not count, since its bytes cannot be borrowed.
+#[cold]
+fn find_memory<T: 'static>(caller: &mut Caller<'_, T>) -> Option<Memory> {
+    match caller.get_export(MEMORY_EXPORT) {
+        Some(Extern::Memory(memory)) => Some(memory),
+        _ => None,
+    }
+}

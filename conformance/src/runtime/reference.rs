@@ -1,0 +1,1 @@
+//! Reference host in process.

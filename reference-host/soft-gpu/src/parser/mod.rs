@@ -1,0 +1,178 @@
+//! PTX tokens to the syntax tree.
+//!
+//! One pass, one token of look-ahead, no recursion that follows the input except inside constant expressions, whose
+//! depth is bounded. Debug sections and source locations are checked for form and dropped. What is taken and what
+//! is refused follows NVIDIA's assembler.
+//!
+//! Source: PTX ISA, chapters "Syntax" and "Directives".
+
+mod body;
+mod constant;
+mod cursor;
+mod function;
+mod operand;
+mod section;
+mod syntax_error;
+mod variable;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::syntax_error::SyntaxError;
+
+use self::cursor::{Cursor, Failure, Parse};
+use crate::ast::{Item, Linkage, Module, Name, Operand};
+use crate::error::{Location, PtxError};
+use crate::lexer::{Token, text_of};
+
+/// Parses one PTX source.
+///
+/// # Errors
+///
+/// [`SyntaxError`] with the place of the first byte that does not fit.
+pub(crate) fn parse(source: &[u8]) -> Result<Module<'_>, PtxError> {
+    let parsed = match text_of(source) {
+        Ok(text) => Parser::new(text).and_then(Parser::module),
+        Err((pos, error)) => Err(Box::new(Failure { pos, error })),
+    };
+    parsed.map_err(|failure| PtxError {
+        at: Location::of(source, u32::try_from(failure.pos).unwrap_or(u32::MAX)),
+        cause: failure.error.into(),
+    })
+}
+
+/// The cursor and the tree built so far.
+struct Parser<'s> {
+    cursor: Cursor<'s>,
+    module: Module<'s>,
+    /// Operands of the instruction being read, until their pool range is known.
+    pending: Vec<Operand<'s>>,
+}
+
+impl<'s> Parser<'s> {
+    fn new(source: &'s str) -> Parse<Self> {
+        // Compiled PTX has about one statement for 25 bytes: reserving for it saves the copies of growth.
+        let expected_stmts = source.len() / 24;
+        let module = Module {
+            version: (0, 0),
+            version_pos: 0,
+            target: Vec::new(),
+            address_size: None,
+            items: Vec::new(),
+            modifiers: Vec::with_capacity(expected_stmts),
+            operands: Vec::with_capacity(expected_stmts),
+            stmts: Vec::with_capacity(expected_stmts),
+        };
+        Ok(Self {
+            cursor: Cursor::new(source)?,
+            module,
+            pending: Vec::new(),
+        })
+    }
+
+    fn module(mut self) -> Parse<Module<'s>> {
+        self.header()?;
+        while self.cursor.token != Token::End {
+            self.item()?;
+        }
+        Ok(self.module)
+    }
+
+    /// `.version`, `.target` and perhaps `.address_size`, in this order.
+    fn header(&mut self) -> Parse<()> {
+        let cursor = &mut self.cursor;
+        self.module.version_pos = cursor.pos;
+        if !cursor.eat_word(".version")? {
+            return Err(cursor.failure(SyntaxError::MissingVersion));
+        }
+        self.module.version =
+            version(cursor).ok_or_else(|| cursor.unexpected("a version such as `7.0`"))?;
+        cursor.advance()?;
+
+        if !cursor.eat_word(".target")? {
+            return Err(cursor.failure(SyntaxError::MissingTarget));
+        }
+        loop {
+            self.module
+                .target
+                .push(cursor.name("an architecture or target option")?);
+            if !cursor.eat(Token::Comma)? {
+                break;
+            }
+        }
+
+        if cursor.eat_word(".address_size")? {
+            let pos = cursor.pos;
+            self.module.address_size = Some((cursor.integer("32 or 64")?, pos));
+        }
+        Ok(())
+    }
+
+    fn item(&mut self) -> Parse<()> {
+        let cursor = &mut self.cursor;
+        if cursor.token != Token::Dot {
+            return Err(cursor.unexpected("a directive"));
+        }
+        let linkage = match cursor.text() {
+            ".file" => return section::file(cursor),
+            ".section" => return section::section(cursor),
+            ".pragma" => return section::pragma(cursor),
+            ".alias" => {
+                cursor.advance()?;
+                let alias = cursor.name("the new name")?;
+                cursor.expect(Token::Comma, "`,`")?;
+                let aliasee = cursor.name("the name of a function")?;
+                cursor.expect(Token::Semicolon, "`;`")?;
+                self.module.items.push(Item::Alias { alias, aliasee });
+                return Ok(());
+            }
+            ".visible" => Linkage::Visible,
+            ".extern" => Linkage::Extern,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => Linkage::Internal,
+        };
+        if linkage != Linkage::Internal {
+            cursor.advance()?;
+        }
+        match cursor.text() {
+            ".entry" => self.function(linkage, true),
+            ".func" => self.function(linkage, false),
+            _ => {
+                let Some(space) = variable::space(cursor) else {
+                    return Err(match cursor.token {
+                        Token::Dot => cursor.misplaced("outside functions"),
+                        _ => cursor.unexpected("`.entry`, `.func` or a state space"),
+                    });
+                };
+                cursor.advance()?;
+                let items = &mut self.module.items;
+                variable::variables(cursor, linkage, space, |variable| {
+                    items.push(Item::Variable(variable))
+                })
+            }
+        }
+    }
+}
+
+/// `major.minor`, which the lexer takes for a floating-point literal.
+fn version(cursor: &Cursor<'_>) -> Option<(u32, u32)> {
+    if cursor.token != Token::Float {
+        return None;
+    }
+    let (major, minor) = cursor.text().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// A length of a pool as an index; every entry took at least a byte of a source below 4 GiB.
+fn pool_index(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+/// A name or a lone `_`.
+fn name_or_underscore<'s>(cursor: &mut Cursor<'s>, expected: &'static str) -> Parse<Name<'s>> {
+    match cursor.token {
+        Token::Name | Token::Underscore => cursor.take(),
+        _ => Err(cursor.unexpected(expected)),
+    }
+}

@@ -1,0 +1,132 @@
+//! Operands of instructions.
+
+use super::constant::{Constant, WARP_SZ};
+use super::cursor::{Parse, failure_at};
+use super::{Parser, SyntaxError, pool_index};
+use crate::ast::{Name, Operand, OperandKind, Slice};
+use crate::lexer::Token;
+
+impl<'s> Parser<'s> {
+    /// One operand; `in_call` lets `(` begin a list of arguments.
+    pub(super) fn operand(&mut self, in_call: bool) -> Parse<Operand<'s>> {
+        let pos = self.cursor.pos;
+        let kind = match self.cursor.token {
+            Token::OpenBracket => self.address()?,
+            Token::OpenBrace => OperandKind::Vector(self.list(Token::CloseBrace)?),
+            Token::OpenParen if in_call => OperandKind::List(self.list(Token::CloseParen)?),
+            _ => {
+                let first = self.element()?;
+                if self.cursor.token != Token::Or || !may_pair(first.kind) {
+                    return Ok(first);
+                }
+                self.cursor.advance()?;
+                let second = self.element()?;
+                if !may_pair(second.kind) {
+                    return Err(failure_at(second.pos, second_of_pair()));
+                }
+                let index = pool_index(self.module.operands.len());
+                self.module.operands.extend([first, second]);
+                OperandKind::Pair(index, index.saturating_add(1))
+            }
+        };
+        Ok(Operand { pos, kind })
+    }
+
+    /// An operand that holds no other.
+    fn element(&mut self) -> Parse<Operand<'s>> {
+        let cursor = &mut self.cursor;
+        let pos = cursor.pos;
+        let kind = match cursor.token {
+            Token::Name if cursor.text() != WARP_SZ => {
+                let name = cursor.take()?;
+                match cursor.token {
+                    Token::Dot => OperandKind::Member(name, cursor.dot_word("a component")?),
+                    Token::Plus => {
+                        cursor.advance()?;
+                        OperandKind::NameOffset(name, cursor.offset()?)
+                    }
+                    Token::OpenBracket => return Err(cursor.failure(SyntaxError::IndexedOperand)),
+                    _ => OperandKind::Name(name),
+                }
+            }
+            Token::Underscore => {
+                cursor.advance()?;
+                OperandKind::Sink
+            }
+            Token::Bang => {
+                cursor.advance()?;
+                if cursor.token == Token::Name && cursor.text() != WARP_SZ {
+                    OperandKind::Not(cursor.take()?)
+                } else {
+                    constant(cursor.constant_after_not()?)
+                }
+            }
+            _ if cursor.at_constant() => constant(cursor.constant()?),
+            _ => return Err(cursor.unexpected("an operand")),
+        };
+        Ok(Operand { pos, kind })
+    }
+
+    /// `[base]`, `[base+offset]` or `[offset]`.
+    fn address(&mut self) -> Parse<OperandKind<'s>> {
+        let cursor = &mut self.cursor;
+        cursor.advance()?;
+        let mut base: Option<Name<'s>> = None;
+        let mut offset = 0;
+        if cursor.token == Token::Name && cursor.text() != WARP_SZ {
+            base = Some(cursor.take()?);
+            if cursor.eat(Token::Plus)? {
+                offset = cursor.offset()?;
+            }
+        } else if cursor.at_constant() {
+            offset = cursor.offset()?;
+        } else {
+            return Err(cursor.unexpected("an address: a name, or an integer"));
+        }
+        if cursor.token == Token::Comma {
+            return Err(cursor.failure(SyntaxError::TextureAddress));
+        }
+        cursor.expect(Token::CloseBracket, "`+` and an offset, or `]`")?;
+        Ok(OperandKind::Address { base, offset })
+    }
+
+    /// Elements between an opening token and `close`; only a list of arguments may be empty.
+    fn list(&mut self, close: Token) -> Parse<Slice> {
+        self.cursor.advance()?;
+        let start = pool_index(self.module.operands.len());
+        if close == Token::CloseParen && self.cursor.eat(close)? {
+            return Ok(Slice { start, end: start });
+        }
+        loop {
+            let element = self.element()?;
+            self.module.operands.push(element);
+            if self.cursor.eat(Token::Comma)? {
+                continue;
+            }
+            self.cursor.expect(close, "`,` or the end of the list")?;
+            return Ok(Slice {
+                start,
+                end: pool_index(self.module.operands.len()),
+            });
+        }
+    }
+}
+
+fn may_pair(kind: OperandKind<'_>) -> bool {
+    matches!(kind, OperandKind::Name(_) | OperandKind::Sink)
+}
+
+fn second_of_pair() -> SyntaxError {
+    SyntaxError::Unexpected {
+        found: "operand".into(),
+        expected: "a register or `_` after `|`",
+    }
+}
+
+fn constant(value: Constant) -> OperandKind<'static> {
+    match value {
+        Constant::Signed(value) => OperandKind::Int(value.into()),
+        Constant::Unsigned(value) => OperandKind::Int(value.into()),
+        Constant::Float(value) => OperandKind::Float(value),
+    }
+}

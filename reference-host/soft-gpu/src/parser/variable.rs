@@ -1,0 +1,214 @@
+//! Declarations of variables and their initial values.
+
+use super::SyntaxError;
+use super::constant::Constant;
+use super::cursor::{Cursor, Parse};
+use crate::ast::{Init, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable};
+use crate::lexer::Token;
+
+/// The state space named by the next token, if it is one in which variables are declared.
+pub(super) fn space(cursor: &Cursor<'_>) -> Option<VarSpace> {
+    if cursor.token != Token::Dot {
+        return None;
+    }
+    Some(match cursor.text() {
+        ".reg" => VarSpace::Reg,
+        ".param" => VarSpace::Param,
+        ".shared" => VarSpace::Shared,
+        ".local" => VarSpace::Local,
+        ".global" => VarSpace::Global,
+        ".const" => VarSpace::Const,
+        _ => return None,
+    })
+}
+
+/// The rest of a declaration after its state space, one call of `declare` for each variable.
+pub(super) fn variables<'s>(
+    cursor: &mut Cursor<'s>,
+    linkage: Linkage,
+    space: VarSpace,
+    mut declare: impl FnMut(Variable<'s>),
+) -> Parse<()> {
+    if cursor.at_word(".attribute") {
+        attribute(cursor)?;
+    }
+    let align = alignment(cursor)?;
+    let vector = if cursor.eat_word(".v2")? {
+        2
+    } else if cursor.eat_word(".v4")? {
+        4
+    } else {
+        1
+    };
+    let ty = cursor.dot_word("a type")?;
+    loop {
+        let name = cursor.name("the name of a variable")?;
+        let count = if cursor.eat(Token::Less)? {
+            let count = cursor.integer("the number of variables")?;
+            cursor.expect(Token::Greater, "`>`")?;
+            Some(count)
+        } else {
+            None
+        };
+        let dims = dimensions(cursor)?;
+        let init = if cursor.eat(Token::Equal)? {
+            Some(initialiser(cursor)?)
+        } else {
+            None
+        };
+        declare(Variable {
+            linkage,
+            space,
+            align,
+            vector,
+            ty,
+            name,
+            count,
+            dims,
+            init,
+        });
+        if !cursor.eat(Token::Comma)? {
+            return cursor.expect(Token::Semicolon, "`,` or `;` after a variable");
+        }
+    }
+}
+
+/// `.align N`, if it comes next.
+pub(super) fn alignment(cursor: &mut Cursor<'_>) -> Parse<Option<u64>> {
+    if cursor.eat_word(".align")? {
+        cursor.integer("an alignment in bytes").map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Any number of `[N]` or `[]`.
+pub(super) fn dimensions(cursor: &mut Cursor<'_>) -> Parse<Vec<Option<u64>>> {
+    let mut dims = Vec::new();
+    while cursor.eat(Token::OpenBracket)? {
+        if cursor.eat(Token::CloseBracket)? {
+            dims.push(None);
+            continue;
+        }
+        dims.push(Some(cursor.integer("the number of elements or `]`")?));
+        cursor.expect(Token::CloseBracket, "`]`")?;
+    }
+    Ok(dims)
+}
+
+/// `.attribute(.managed)` and its like: hints that say nothing about the value.
+pub(super) fn attribute(cursor: &mut Cursor<'_>) -> Parse<()> {
+    cursor.advance()?;
+    cursor.expect(Token::OpenParen, "`(`")?;
+    loop {
+        cursor.dot_word("an attribute such as `.managed`")?;
+        if cursor.eat(Token::OpenParen)? {
+            cursor.integer("a number")?;
+            while cursor.eat(Token::Comma)? {
+                cursor.integer("a number")?;
+            }
+            cursor.expect(Token::CloseParen, "`)`")?;
+        }
+        if !cursor.eat(Token::Comma)? {
+            return cursor.expect(Token::CloseParen, "`)`");
+        }
+    }
+}
+
+fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
+    let mut init = Init {
+        pos: cursor.pos,
+        leaves: Vec::new(),
+    };
+    let mut path: Vec<u32> = Vec::new();
+    loop {
+        if cursor.token == Token::OpenBrace {
+            if path.len() >= MAX_BRACES as usize {
+                return Err(cursor.failure(SyntaxError::TooDeep { limit: MAX_BRACES }));
+            }
+            cursor.advance()?;
+            path.push(0);
+            if cursor.token != Token::CloseBrace {
+                continue;
+            }
+        } else {
+            let pos = cursor.pos;
+            let value = value(cursor)?;
+            init.leaves.push(InitLeaf {
+                path: path.clone(),
+                pos,
+                value,
+            });
+        }
+        // After an element: the next one, or the end of as many lists as end here.
+        loop {
+            if path.is_empty() {
+                return Ok(init);
+            }
+            if cursor.eat(Token::CloseBrace)? {
+                path.pop();
+            } else if cursor.eat(Token::Comma)? {
+                if let Some(index) = path.last_mut() {
+                    *index = index.saturating_add(1);
+                }
+                break;
+            } else {
+                return Err(cursor.unexpected("`,` or `}` after an initial value"));
+            }
+        }
+    }
+}
+
+fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
+    if !cursor.at_constant() {
+        let (name, generic) = address(cursor)?;
+        let offset = if cursor.eat(Token::Plus)? {
+            cursor.offset()?
+        } else {
+            0
+        };
+        return Ok(InitValue::Address {
+            name,
+            generic,
+            offset,
+            mask: None,
+        });
+    }
+    let pos = cursor.pos;
+    match cursor.constant()? {
+        Constant::Float(value) => Ok(InitValue::Float(value)),
+        value if cursor.eat(Token::OpenParen)? => {
+            let (name, generic) = address(cursor)?;
+            cursor.expect(Token::CloseParen, "`)` after the masked address")?;
+            Ok(InitValue::Address {
+                name,
+                generic,
+                offset: 0,
+                mask: Some(mask(value, pos)?),
+            })
+        }
+        value => Ok(InitValue::Int(value.integer().unwrap_or_default())),
+    }
+}
+
+/// `name` or `generic(name)`.
+fn address<'s>(cursor: &mut Cursor<'s>) -> Parse<(Name<'s>, bool)> {
+    let name =
+        cursor.name("an initial value: a constant, or the name of a variable or function")?;
+    if name.text != "generic" || !cursor.eat(Token::OpenParen)? {
+        return Ok((name, false));
+    }
+    let name = cursor.name("the name of a variable")?;
+    cursor.expect(Token::CloseParen, "`)`")?;
+    Ok((name, true))
+}
+
+fn mask(value: Constant, pos: Pos) -> Parse<u64> {
+    value
+        .integer()
+        .and_then(|value| u64::try_from(value).ok())
+        .ok_or_else(|| super::cursor::failure_at(pos, SyntaxError::IntegerNeeded))
+}
+
+/// Deepest braces of an initial value.
+const MAX_BRACES: u32 = 16;

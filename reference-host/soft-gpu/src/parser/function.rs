@@ -26,7 +26,8 @@ impl<'s> Parser<'s> {
         };
         let directives = directives(cursor)?;
         let (body, end_pos) = match cursor.token {
-            Token::Semicolon => {
+            // Only a function may be declared with directives and without a body.
+            Token::Semicolon if !entry || directives.is_empty() => {
                 cursor.advance()?;
                 (None, name.pos)
             }
@@ -63,7 +64,7 @@ impl<'s> Parser<'s> {
         } else {
             Vec::new()
         };
-        name_or_underscore(cursor, "`_` in the place of a function's name")?;
+        cursor.expect(Token::Underscore, "`_` in the place of a function's name")?;
         let params = if cursor.token == Token::OpenParen {
             params(cursor)?
         } else {
@@ -132,7 +133,7 @@ fn param<'s>(cursor: &mut Cursor<'s>) -> Parse<Param<'s>> {
         align = if ptr { align } else { Some(after) };
     }
     let name = name_or_underscore(cursor, "the name of the parameter")?;
-    let dims = variable::dimensions(cursor)?;
+    let dims = variable::dimension(cursor, true)?.into_iter().collect();
     Ok(Param {
         space,
         align,
@@ -149,21 +150,22 @@ fn directives<'s>(cursor: &mut Cursor<'s>) -> Parse<Vec<(Name<'s>, Vec<u64>)>> {
     while cursor.token == Token::Dot {
         match cursor.text() {
             ".pragma" => section::pragma(cursor)?,
-            ".maxntid"
-            | ".reqntid"
-            | ".minnctapersm"
+            ".maxntid" | ".reqntid" | ".reqnctapercluster" => {
+                let word = cursor.dot_word("a directive")?;
+                let mut numbers = vec![cursor.integer("a number")?];
+                while numbers.len() < 3 && cursor.eat(Token::Comma)? {
+                    numbers.push(cursor.integer("a number")?);
+                }
+                directives.push((word, numbers));
+            }
+            ".minnctapersm"
             | ".maxnctapersm"
             | ".maxnreg"
-            | ".reqnctapercluster"
             | ".maxclusterrank"
             | ".abi_preserve"
             | ".abi_preserve_control" => {
                 let word = cursor.dot_word("a directive")?;
-                let mut numbers = vec![cursor.integer("a number")?];
-                while cursor.eat(Token::Comma)? {
-                    numbers.push(cursor.integer("a number")?);
-                }
-                directives.push((word, numbers));
+                directives.push((word, vec![cursor.integer("a number")?]));
             }
             ".noreturn" | ".explicitcluster" | ".blocksareclusters" => {
                 directives.push((cursor.dot_word("a directive")?, Vec::new()));

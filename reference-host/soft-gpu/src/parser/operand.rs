@@ -16,7 +16,11 @@ impl<'s> Parser<'s> {
             Token::OpenParen if in_call => OperandKind::List(self.list(Token::CloseParen)?),
             _ => {
                 let first = self.element()?;
-                if self.cursor.token != Token::Or || !may_pair(first.kind) {
+                // Only a destination comes in two, and it is the first operand.
+                if self.cursor.token != Token::Or
+                    || !may_pair(first.kind)
+                    || !self.pending.is_empty()
+                {
                     return Ok(first);
                 }
                 self.cursor.advance()?;

@@ -50,10 +50,7 @@ pub(super) fn pragma(cursor: &mut Cursor<'_>) -> Parse<()> {
 /// `.section name { … }`
 pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
     cursor.advance()?;
-    match cursor.token {
-        Token::Dot | Token::Name => cursor.advance()?,
-        _ => return Err(cursor.unexpected("the name of the section")),
-    }
+    cursor.dot_word("the name of the section, such as `.debug_info`")?;
     cursor.expect(Token::OpenBrace, "`{`")?;
     loop {
         match cursor.token {
@@ -83,19 +80,15 @@ fn datum(cursor: &mut Cursor<'_>) -> Parse<()> {
     if matches!(cursor.token, Token::Name | Token::Dot) {
         label(cursor)?;
         if cursor.eat(Token::Minus)? {
-            return label_or_integer(cursor);
+            return match cursor.token {
+                Token::Dot | Token::Name => cursor.advance(),
+                _ => Err(cursor.unexpected("a label")),
+            };
         }
         return Ok(());
     }
     cursor.eat(Token::Minus)?;
     cursor.integer("an integer or a label").map(drop)
-}
-
-fn label_or_integer(cursor: &mut Cursor<'_>) -> Parse<()> {
-    if matches!(cursor.token, Token::Name | Token::Dot) {
-        return cursor.advance();
-    }
-    cursor.integer("a label or an integer").map(drop)
 }
 
 /// The name of a label or section, perhaps with an offset.

@@ -43,14 +43,16 @@ pub(super) fn variables<'s>(
     let ty = cursor.dot_word("a type")?;
     loop {
         let name = cursor.name("the name of a variable")?;
-        let count = if cursor.eat(Token::Less)? {
-            let count = cursor.integer("the number of variables")?;
+        let mut count = None;
+        let mut dims = Vec::new();
+        if cursor.eat(Token::Less)? {
+            count = Some(cursor.integer("the number of variables")?);
             cursor.expect(Token::Greater, "`>`")?;
-            Some(count)
         } else {
-            None
-        };
-        let dims = dimensions(cursor)?;
+            while let Some(dim) = dimension(cursor, dims.is_empty())? {
+                dims.push(dim);
+            }
+        }
         let init = if cursor.eat(Token::Equal)? {
             Some(initialiser(cursor)?)
         } else {
@@ -82,18 +84,17 @@ pub(super) fn alignment(cursor: &mut Cursor<'_>) -> Parse<Option<u64>> {
     }
 }
 
-/// Any number of `[N]` or `[]`.
-pub(super) fn dimensions(cursor: &mut Cursor<'_>) -> Parse<Vec<Option<u64>>> {
-    let mut dims = Vec::new();
-    while cursor.eat(Token::OpenBracket)? {
-        if cursor.eat(Token::CloseBracket)? {
-            dims.push(None);
-            continue;
-        }
-        dims.push(Some(cursor.integer("the number of elements or `]`")?));
-        cursor.expect(Token::CloseBracket, "`]`")?;
+/// `[N]`, or `[]` where the size may be left open, if it comes next.
+pub(super) fn dimension(cursor: &mut Cursor<'_>, may_be_open: bool) -> Parse<Option<Option<u64>>> {
+    if !cursor.eat(Token::OpenBracket)? {
+        return Ok(None);
     }
-    Ok(dims)
+    if may_be_open && cursor.eat(Token::CloseBracket)? {
+        return Ok(Some(None));
+    }
+    let elements = cursor.integer("the number of elements")?;
+    cursor.expect(Token::CloseBracket, "`]`")?;
+    Ok(Some(Some(elements)))
 }
 
 /// `.attribute(.managed)` and its like: hints that say nothing about the value.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -20,7 +21,7 @@ pub struct Suite {
     /// The requirements.
     pub catalogue: Catalogue,
     /// The fixtures, sorted by path.
-    pub fixtures: Vec<Fixture>,
+    pub fixtures: Vec<Arc<Fixture>>,
 }
 
 /// Names the exact suite that produced a report.
@@ -116,7 +117,7 @@ impl Suite {
             match std::str::from_utf8(&bytes) {
                 Err(_) => problems.push(LoadError { file, at: None, cause: FixtureError::NotUtf8 }),
                 Ok(text) => match fixture::load(id, &file, text, &catalogue, siblings) {
-                    Ok(fixture) => fixtures.push(fixture),
+                    Ok(fixture) => fixtures.push(Arc::new(fixture)),
                     Err(found) => problems.extend(found),
                 },
             }
@@ -135,7 +136,7 @@ impl Suite {
 
     /// Every case with its fixture, in the order of reports.
     pub fn cases(&self) -> impl Iterator<Item = (&Fixture, &Case)> {
-        self.fixtures.iter().flat_map(|fixture| fixture.cases().map(move |case| (fixture, case)))
+        self.fixtures.iter().flat_map(|fixture| fixture.cases().map(move |case| (&**fixture, case)))
     }
 
     /// The cases that check a requirement under a profile.

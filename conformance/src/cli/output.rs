@@ -1,0 +1,77 @@
+//! Writing results: to a file whole or not at all, or to standard output.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::CliError;
+
+/// Writes a report.
+pub(super) fn write(output: Option<&Path>, text: &str) -> Result<(), CliError> {
+    match output {
+        Some(path) => replace(path, text).map_err(|error| CliError::output(path, error)),
+        None => print(text),
+    }
+}
+
+/// Prints to standard output; a reader that went away is no error.
+pub(super) fn print(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Finds out before a long run whether its result will have a place to go.
+pub(super) fn probe(path: &Path) -> Result<(), CliError> {
+    let probed = match target(path) {
+        Target::Special => fs::OpenOptions::new().write(true).open(path).map(drop),
+        Target::File(_) if path.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Target::File(folder) => tempfile::NamedTempFile::new_in(folder).map(drop),
+    };
+    probed.map_err(|error| CliError::output(path, error))
+}
+
+enum Target<'a> {
+    /// A device or pipe, which cannot be replaced.
+    Special,
+    /// A file, new or to be replaced, in this folder.
+    File(&'a Path),
+}
+
+fn target(path: &Path) -> Target<'_> {
+    match fs::metadata(path) {
+        Ok(data) if !data.is_file() && !data.is_dir() => Target::Special,
+        _ => Target::File(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))),
+    }
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    match target(path) {
+        Target::Special => {
+            let mut file = fs::OpenOptions::new().write(true).open(path)?;
+            file.write_all(text.as_bytes())?;
+            file.flush()
+        }
+        Target::File(folder) => {
+            let mut file = new_file(folder)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|error| error.error)?;
+            Ok(())
+        }
+    }
+}
+
+/// A temporary file with the permissions of an ordinary new one; the default is for its owner only.
+fn new_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".report-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}

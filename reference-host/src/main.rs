@@ -1,3 +1,9 @@
-//! The command line of the reference host.
+//! The command line of the reference host: runs a guest, checks PTX.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

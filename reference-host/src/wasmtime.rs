@@ -1,10 +1,16 @@
 //! The wasmtime binding: glue, no rules.
 
+#[cfg(test)]
+mod tests;
+mod trace;
+
 use ::wasmtime::{Caller, Extern, Linker, Memory, Result};
 
 use crate::abi::{Import, MEMORY_EXPORT, MODULE};
 use crate::calls::{self, LaunchArgs};
 use crate::instance::Instance;
+
+pub use trace::{TracedCall, add_to_linker_traced};
 
 /// What a store holds for one guest: its [`Instance`], and its memory once it has been looked up.
 ///

@@ -17,10 +17,19 @@ fn each_type_has_its_tag_and_length() {
         (&[1, 0xfe, 0xff, 0xff, 0xff], Arg::I32(-2)),
         (&[2, 0, 0, 0, 0, 0, 0, 0, 0x80], Arg::I64(i64::MIN)),
         (&[3, 0x01, 0x00, 0xa0, 0x7f], Arg::F32(0x7fa0_0001)),
-        (&[4, 1, 0, 0, 0, 0, 0, 0xf4, 0xff], Arg::F64(0xfff4_0000_0000_0001)),
+        (
+            &[4, 1, 0, 0, 0, 0, 0, 0xf4, 0xff],
+            Arg::F64(0xfff4_0000_0000_0001),
+        ),
         (&[5, 0xff, 0xff, 0xff, 0xff], Arg::U32(u32::MAX)),
-        (&[6, 8, 7, 6, 5, 4, 3, 2, 1], Arg::U64(0x0102_0304_0506_0708)),
-        (&[7, 16, 0, 0, 0, 4, 0, 0, 0], Arg::Ptr(Window { offset: 16, len: 4 })),
+        (
+            &[6, 8, 7, 6, 5, 4, 3, 2, 1],
+            Arg::U64(0x0102_0304_0506_0708),
+        ),
+        (
+            &[7, 16, 0, 0, 0, 4, 0, 0, 0],
+            Arg::Ptr(Window { offset: 16, len: 4 }),
+        ),
     ];
     for (bytes, arg) in table {
         assert_eq!(decode(bytes, PAGE).unwrap().as_slice(), [*arg]);
@@ -29,7 +38,11 @@ fn each_type_has_its_tag_and_length() {
         assert_eq!(encoded, *bytes);
         for cut in 1..bytes.len() {
             let error = decode(&bytes[..cut], PAGE).unwrap_err();
-            assert_eq!(error.code(), InvalidArgs, "{arg:?} cut to {cut} bytes: {error}");
+            assert_eq!(
+                error.code(),
+                InvalidArgs,
+                "{arg:?} cut to {cut} bytes: {error}"
+            );
         }
     }
     assert!(decode(&[], PAGE).unwrap().is_empty());
@@ -59,7 +72,11 @@ fn windows_at_the_edges_of_memory() {
     ];
     for (offset, len, memory_bytes, fits) in table {
         let result = decode(&ptr(*offset, *len), *memory_bytes).map_err(|error| error.code());
-        assert_eq!(result.is_ok(), *fits, "window ({offset}, {len}) of {memory_bytes}");
+        assert_eq!(
+            result.is_ok(),
+            *fits,
+            "window ({offset}, {len}) of {memory_bytes}"
+        );
         assert!(result.is_ok() || result == Err(InvalidPointer));
     }
 }
@@ -82,9 +99,15 @@ fn the_caps_are_exact_and_rank_as_documented() {
 
     // Over the cap on bytes nothing is read.
     let longest = vec![0; MAX_KERNEL_ARGS_BYTES as usize];
-    assert_eq!(decode(&longest, PAGE).unwrap_err(), ArgvError::UnknownTag { index: 0, tag: 0 });
+    assert_eq!(
+        decode(&longest, PAGE).unwrap_err(),
+        ArgvError::UnknownTag { index: 0, tag: 0 }
+    );
     let too_long = vec![0; MAX_KERNEL_ARGS_BYTES as usize + 1];
-    assert_eq!(decode(&too_long, PAGE).unwrap_err(), ArgvError::TooLong { len: 4097 });
+    assert_eq!(
+        decode(&too_long, PAGE).unwrap_err(),
+        ArgvError::TooLong { len: 4097 }
+    );
 }
 
 #[test]
@@ -103,7 +126,10 @@ fn any_arg() -> impl Strategy<Value = Arg> {
         any::<u64>().prop_map(Arg::F64),
         any::<u32>().prop_map(Arg::U32),
         any::<u64>().prop_map(Arg::U64),
-        any::<(u32, u32)>().prop_map(|(offset, len)| Arg::Ptr(Window { offset, len: len.min(!offset) })),
+        any::<(u32, u32)>().prop_map(|(offset, len)| Arg::Ptr(Window {
+            offset,
+            len: len.min(!offset)
+        })),
     ]
 }
 

@@ -27,11 +27,19 @@ fn two_registries_start_at_different_points() {
     let starts: Vec<_> = (0..8)
         .map(|_| {
             let registry = registry(1, 1);
-            registry.register(registry.owner(), 1, Arc::new(0)).unwrap().number()
+            registry
+                .register(registry.owner(), 1, Arc::new(0))
+                .unwrap()
+                .number()
         })
         .collect();
     assert!(starts.iter().all(|start| *start > 0));
-    assert!(starts.windows(2).any(|pair| pair[0].abs_diff(pair[1]) > 1 << 40), "{starts:?}");
+    assert!(
+        starts
+            .windows(2)
+            .any(|pair| pair[0].abs_diff(pair[1]) > 1 << 40),
+        "{starts:?}"
+    );
 }
 
 #[test]
@@ -40,14 +48,30 @@ fn caps_are_exact_and_a_refusal_changes_nothing() {
     let owner = registry.owner();
     let full = registry.register(owner, 10, Arc::new(0)).unwrap();
     let refused = registry.register(owner, 1, Arc::new(0)).unwrap_err();
-    assert_eq!(refused, OverLimit::Bytes { whose: "this instance", limit: 10, used: 10, asked: 1 });
+    assert_eq!(
+        refused,
+        OverLimit::Bytes {
+            whose: "this instance",
+            limit: 10,
+            used: 10,
+            asked: 1
+        }
+    );
     assert_eq!((registry.len(owner), registry.total_bytes(owner)), (1, 10));
     assert!(registry.remove(owner, full).is_some());
     assert!(registry.is_empty(owner));
 
-    let held: Vec<_> = (0..3).map(|_| registry.register(owner, 0, Arc::new(0)).unwrap()).collect();
+    let held: Vec<_> = (0..3)
+        .map(|_| registry.register(owner, 0, Arc::new(0)).unwrap())
+        .collect();
     let refused = registry.register(owner, 0, Arc::new(0)).unwrap_err();
-    assert_eq!(refused, OverLimit::Count { whose: "this instance", limit: 3 });
+    assert_eq!(
+        refused,
+        OverLimit::Count {
+            whose: "this instance",
+            limit: 3
+        }
+    );
     assert!(registry.remove(owner, held[1]).is_some());
     assert!(registry.register(owner, 10, Arc::new(0)).is_ok());
     assert!(registry.reserve(owner, u64::MAX).is_err());
@@ -55,7 +79,16 @@ fn caps_are_exact_and_a_refusal_changes_nothing() {
 
 #[test]
 fn an_owner_sees_and_fills_only_its_own() {
-    let registry = Registry::<u32>::new(Limits { count: 2, bytes: 10 }, Limits { count: 3, bytes: 15 });
+    let registry = Registry::<u32>::new(
+        Limits {
+            count: 2,
+            bytes: 10,
+        },
+        Limits {
+            count: 3,
+            bytes: 15,
+        },
+    );
     let (a, b) = (registry.owner(), registry.owner());
     let of_a = registry.register(a, 10, Arc::new(1)).unwrap();
     assert_eq!(registry.lookup(b, of_a), None);
@@ -63,7 +96,15 @@ fn an_owner_sees_and_fills_only_its_own() {
     assert_eq!(registry.lookup(a, of_a).as_deref(), Some(&1));
     assert!(registry.register(b, 5, Arc::new(2)).is_ok());
     let refused = registry.register(b, 1, Arc::new(3)).unwrap_err();
-    assert_eq!(refused, OverLimit::Bytes { whose: "this host", limit: 15, used: 15, asked: 1 });
+    assert_eq!(
+        refused,
+        OverLimit::Bytes {
+            whose: "this host",
+            limit: 15,
+            used: 15,
+            asked: 1
+        }
+    );
     registry.remove_owner(a);
     assert_eq!(registry.usage(), Usage { count: 1, bytes: 5 });
     assert!(registry.register(b, 1, Arc::new(3)).is_ok());
@@ -78,7 +119,13 @@ fn a_reservation_without_a_value_gives_its_quota_back() {
     assert_eq!(registry.len(owner), 1);
     // An owner that ends takes its entries along, and leaves what is still reserved to the reservation.
     registry.remove_owner(owner);
-    assert_eq!(registry.usage(), Usage { count: 1, bytes: 10 });
+    assert_eq!(
+        registry.usage(),
+        Usage {
+            count: 1,
+            bytes: 10
+        }
+    );
     drop(reservation);
     assert_eq!(registry.usage(), Usage::default());
     assert!(registry.register(owner, 10, Arc::new(0)).is_ok());
@@ -98,14 +145,21 @@ fn a_handle_outlives_its_entry_and_the_value_goes_with_the_last_holder() {
     let drops = AtomicUsize::new(0);
     let registry = Registry::new(Limits::NONE, Limits::NONE);
     let owner = registry.owner();
-    let id = registry.register(owner, 1, Arc::new(Tracked(&drops))).unwrap();
+    let id = registry
+        .register(owner, 1, Arc::new(Tracked(&drops)))
+        .unwrap();
     let handle = registry.lookup(owner, id).unwrap();
     drop(registry.remove(owner, id));
-    assert_eq!((registry.usage(), drops.load(Ordering::SeqCst)), (Usage::default(), 0));
+    assert_eq!(
+        (registry.usage(), drops.load(Ordering::SeqCst)),
+        (Usage::default(), 0)
+    );
     drop(handle);
     assert_eq!(drops.load(Ordering::SeqCst), 1);
 
-    registry.register(owner, 1, Arc::new(Tracked(&drops))).unwrap();
+    registry
+        .register(owner, 1, Arc::new(Tracked(&drops)))
+        .unwrap();
     registry.remove_owner(owner);
     assert_eq!(drops.load(Ordering::SeqCst), 2);
 }
@@ -115,7 +169,13 @@ fn eight_threads_at_the_cap_never_pass_it() {
     const THREADS: usize = 8;
     const ROUNDS: usize = 4000;
     const CAP: u64 = 16;
-    let registry = Registry::<u32>::new(Limits { count: CAP, bytes: CAP * 4 }, Limits::NONE);
+    let registry = Registry::<u32>::new(
+        Limits {
+            count: CAP,
+            bytes: CAP * 4,
+        },
+        Limits::NONE,
+    );
     let owner = registry.owner();
     // Entries that exist by the threads' own account: raised after a success, lowered before a removal, so it
     // never exceeds what the registry holds.
@@ -156,8 +216,14 @@ fn eight_threads_at_the_cap_never_pass_it() {
             });
         }
     });
-    assert!(!over.load(Ordering::SeqCst), "more than {CAP} entries at once");
-    assert!(refusals.load(Ordering::SeqCst) > 0, "the cap was never reached");
+    assert!(
+        !over.load(Ordering::SeqCst),
+        "more than {CAP} entries at once"
+    );
+    assert!(
+        refusals.load(Ordering::SeqCst) > 0,
+        "the cap was never reached"
+    );
     assert_eq!((registry.len(owner), registry.total_bytes(owner)), (0, 0));
     assert_eq!(registry.usage(), Usage::default());
     for _ in 0..CAP {

@@ -34,17 +34,11 @@ impl Constant {
         }
     }
 
-    fn float(self) -> Option<f64> {
-        match self {
-            Self::Float(FloatLit::Single(bits)) => Some(f32::from_bits(bits).into()),
-            Self::Float(FloatLit::Double(bits)) => Some(f64::from_bits(bits)),
-            Self::Signed(_) | Self::Unsigned(_) => None,
-        }
-    }
-
-    fn is_true(self) -> bool {
+    /// The truth of an integer; there is none of other constants.
+    fn truth(self, pos: Pos) -> Parse<bool> {
         self.bits()
-            .map_or_else(|| self.float() != Some(0.0), |bits| bits != 0)
+            .map(|bits| bits != 0)
+            .ok_or_else(|| failure_at(pos, SyntaxError::ConstantKinds))
     }
 
     fn of_float(value: f64) -> Self {
@@ -83,8 +77,8 @@ impl Cursor<'_> {
     }
 
     /// The rest of an expression whose leading `!` at `pos` has been taken.
-    pub(super) fn constant_after_not(&mut self) -> Parse<Constant> {
-        let value = Constant::of_bool(!self.unary(1)?.is_true());
+    pub(super) fn constant_after_not(&mut self, pos: Pos) -> Parse<Constant> {
+        let value = Constant::of_bool(!self.unary(1)?.truth(pos)?);
         self.ternary(value, 0)
     }
 
@@ -106,19 +100,24 @@ impl Cursor<'_> {
             .ok_or_else(|| failure_at(pos, SyntaxError::IntegerNeeded))
     }
 
-    /// Continues after `condition` with binary operators and `? :`.
+    /// Continues after `condition` with binary operators and `? :`, which takes only integers.
     fn ternary(&mut self, condition: Constant, depth: u32) -> Parse<Constant> {
         let condition = self.binary(condition, 1, depth)?;
+        let pos = self.pos;
         if !self.eat(Token::Question)? {
             return Ok(condition);
         }
         let depth = self.deeper(depth)?;
+        let condition = condition.truth(pos)?;
         let first = self.unary(depth)?;
         let first = self.ternary(first, depth)?;
         self.expect(Token::Colon, "`:` between the values of `? :`")?;
         let second = self.unary(depth)?;
         let second = self.ternary(second, depth)?;
-        Ok(if condition.is_true() { first } else { second })
+        if first.bits().is_none() || second.bits().is_none() {
+            return Err(failure_at(pos, SyntaxError::ConstantKinds));
+        }
+        Ok(if condition { first } else { second })
     }
 
     /// Continues after `left` with operators that bind at least as tightly as `least`.
@@ -145,28 +144,7 @@ impl Cursor<'_> {
                 let (operator, pos) = (self.token, self.pos);
                 self.advance()?;
                 let value = self.unary(depth)?;
-                match (operator, value) {
-                    (Token::Minus, Constant::Signed(value)) => {
-                        Ok(Constant::Signed(value.wrapping_neg()))
-                    }
-                    (Token::Minus, Constant::Unsigned(value)) => {
-                        Ok(Constant::Unsigned(value.wrapping_neg()))
-                    }
-                    (Token::Minus, Constant::Float(FloatLit::Single(bits))) => {
-                        Ok(Constant::Float(FloatLit::Single(bits ^ (1 << 31))))
-                    }
-                    (Token::Minus, Constant::Float(FloatLit::Double(bits))) => {
-                        Ok(Constant::Float(FloatLit::Double(bits ^ (1 << 63))))
-                    }
-                    (Token::Plus, value) => Ok(value),
-                    (Token::Bang, value) => Ok(Constant::of_bool(!value.is_true())),
-                    (_, value) => {
-                        let bits = value
-                            .bits()
-                            .ok_or_else(|| failure_at(pos, SyntaxError::ConstantKinds))?;
-                        Ok(Constant::Unsigned(!bits))
-                    }
-                }
+                prefix(operator, value, pos)
             }
             Token::OpenParen => {
                 let depth = self.deeper(depth)?;
@@ -258,15 +236,36 @@ fn precedence(token: Token) -> u8 {
     }
 }
 
+fn prefix(operator: Token, value: Constant, pos: Pos) -> Parse<Constant> {
+    Ok(match (operator, value) {
+        (_, Constant::Float(FloatLit::Single(_))) => {
+            return Err(failure_at(pos, SyntaxError::SingleInExpression));
+        }
+        (Token::Plus, value) => value,
+        (Token::Minus, Constant::Signed(value)) => Constant::Signed(value.wrapping_neg()),
+        (Token::Minus, Constant::Unsigned(value)) => Constant::Unsigned(value.wrapping_neg()),
+        (Token::Minus, Constant::Float(FloatLit::Double(bits))) => {
+            Constant::Float(FloatLit::Double(bits ^ (1 << 63)))
+        }
+        (Token::Bang, value) => Constant::of_bool(!value.truth(pos)?),
+        (_, value) => {
+            let bits = value
+                .bits()
+                .ok_or_else(|| failure_at(pos, SyntaxError::ConstantKinds))?;
+            Constant::Unsigned(!bits)
+        }
+    })
+}
+
 fn apply(operator: Token, left: Constant, right: Constant, pos: Pos) -> Parse<Constant> {
-    match operator {
-        Token::AndAnd => return Ok(Constant::of_bool(left.is_true() && right.is_true())),
-        Token::OrOr => return Ok(Constant::of_bool(left.is_true() || right.is_true())),
+    match (left, right) {
+        (Constant::Float(FloatLit::Single(_)), _) | (_, Constant::Float(FloatLit::Single(_))) => {
+            return Err(failure_at(pos, SyntaxError::SingleInExpression));
+        }
+        (Constant::Float(FloatLit::Double(left)), Constant::Float(FloatLit::Double(right))) => {
+            return float_operator(operator, f64::from_bits(left), f64::from_bits(right), pos);
+        }
         _ => {}
-    }
-    if let (Some(left), Some(right)) = (left.float(), right.float()) {
-        return float_operator(operator, left, right)
-            .ok_or_else(|| failure_at(pos, SyntaxError::ConstantKinds));
     }
     let (Some(a), Some(b)) = (left.bits(), right.bits()) else {
         return Err(failure_at(pos, SyntaxError::ConstantKinds));
@@ -314,6 +313,8 @@ fn apply(operator: Token, left: Constant, right: Constant, pos: Pos) -> Parse<Co
                 .and_then(|count| a.checked_shr(count))
                 .unwrap_or(0),
         ),
+        Token::AndAnd => Constant::of_bool(a != 0 && b != 0),
+        Token::OrOr => Constant::of_bool(a != 0 || b != 0),
         Token::And => Constant::Unsigned(a & b),
         Token::Or => Constant::Unsigned(a | b),
         Token::Xor => Constant::Unsigned(a ^ b),
@@ -326,11 +327,12 @@ fn apply(operator: Token, left: Constant, right: Constant, pos: Pos) -> Parse<Co
     })
 }
 
-fn float_operator(operator: Token, left: f64, right: f64) -> Option<Constant> {
-    Some(match operator {
+fn float_operator(operator: Token, left: f64, right: f64, pos: Pos) -> Parse<Constant> {
+    Ok(match operator {
         Token::Plus => Constant::of_float(left + right),
         Token::Minus => Constant::of_float(left - right),
         Token::Star => Constant::of_float(left * right),
+        Token::Slash if right == 0.0 => return Err(failure_at(pos, SyntaxError::DivisionByZero)),
         Token::Slash => Constant::of_float(left / right),
         Token::EqualEqual => Constant::of_bool(left == right),
         Token::NotEqual => Constant::of_bool(left != right),
@@ -338,7 +340,7 @@ fn float_operator(operator: Token, left: f64, right: f64) -> Option<Constant> {
         Token::LessEqual => Constant::of_bool(left <= right),
         Token::Greater => Constant::of_bool(left > right),
         Token::GreaterEqual => Constant::of_bool(left >= right),
-        _ => return None,
+        _ => return Err(failure_at(pos, SyntaxError::ConstantKinds)),
     })
 }
 

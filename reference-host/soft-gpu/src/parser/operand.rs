@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
                 if cursor.token == Token::Name && cursor.text() != WARP_SZ {
                     OperandKind::Not(cursor.take()?)
                 } else {
-                    constant(cursor.constant_after_not()?)
+                    constant(cursor.constant_after_not(pos)?)
                 }
             }
             _ if cursor.at_constant() => constant(cursor.constant()?),

@@ -80,6 +80,9 @@ pub enum SyntaxError {
     /// An operator between kinds of constants that do not mix.
     #[error("this operator mixes integer and floating-point constants, or takes only integers")]
     ConstantKinds,
+    /// An operator on a `0f` literal.
+    #[error("a 0f literal stands alone: operators take decimal and 0d constants")]
+    SingleInExpression,
     /// A floating-point constant where an integer must stand.
     #[error("an integer constant must stand here, not a floating-point one")]
     IntegerNeeded,

@@ -250,8 +250,8 @@ fn statements_are_read() {
             "mov.f32 f 0f3F800000\nmov.f64 d 1.0",
         ),
         (
-            "mov.f32 f, -1.5e3; mov.f32 f, -0f3F800000;",
-            "mov.f32 f -1500.0\nmov.f32 f 0fBF800000",
+            "mov.f32 f, -1.5e3; mov.f32 f, (0f3F800000);",
+            "mov.f32 f -1500.0\nmov.f32 f 0f3F800000",
         ),
         (
             "cvta.to.shared::cta.u64 a, b;",
@@ -552,6 +552,12 @@ fn broken_sources_are_refused_at_the_right_place() {
         "mov.b32 a, 1%0;" => 5:13 E::Unexpected { .. },
         "mov.b32 a, 1.5+2;" => 5:15 E::ConstantKinds,
         "mov.b32 a, 1.5 % 2.5;" => 5:16 E::ConstantKinds,
+        "mov.b32 a, -0f3F800000;" => 5:12 E::SingleInExpression,
+        "mov.b32 a, 1.5 + 0f3F800000;" => 5:16 E::SingleInExpression,
+        "mov.b32 a, 1.5/0.0;" => 5:15 E::DivisionByZero,
+        "mov.b32 a, 1 ? 1.5 : 2.5;" => 5:14 E::ConstantKinds,
+        "mov.b32 a, 1.5 && 2.5;" => 5:16 E::ConstantKinds,
+        "mov.b32 a, !1.5;" => 5:12 E::ConstantKinds,
         "mov.b32 a, ~1.5;" => 5:12 E::ConstantKinds,
         "mov.b32 a, (.f32)1;" => 5:13 E::Unexpected { .. },
         "mov.b32 a, 1 ? 2;" => 5:17 E::Unexpected { .. },

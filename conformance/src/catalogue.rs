@@ -131,7 +131,11 @@ impl Catalogue {
                 problems.push((at, CatalogueError::Duplicate(id)));
             }
         }
-        if problems.is_empty() { Ok(Catalogue { requirements }) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(Catalogue { requirements })
+        } else {
+            Err(problems)
+        }
     }
 
     /// The requirement with this id.
@@ -153,7 +157,9 @@ pub enum CatalogueError {
     #[error("{0}")]
     Toml(String),
     /// The id is not made of dotted lower-case words.
-    #[error("requirement id `{0}`: write lower-case words of letters, digits, `-` and `_`, joined by dots")]
+    #[error(
+        "requirement id `{0}`: write lower-case words of letters, digits, `-` and `_`, joined by dots"
+    )]
     BadId(String),
     /// Two requirements share an id.
     #[error("requirement `{0}` is already defined above; ids are unique")]
@@ -180,7 +186,10 @@ struct RawRequirement {
 
 fn is_dotted_id(id: &str) -> bool {
     id.split('.').all(|word| {
-        !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
     })
 }
 
@@ -193,7 +202,12 @@ mod tests {
     #[test]
     fn a_good_entry_applies_to_every_profile() {
         let catalogue = Catalogue::parse(GOOD).expect("good catalogue");
-        assert_eq!(catalogue.requirement("a.b").map(|requirement| requirement.profiles.len()), Some(3));
+        assert_eq!(
+            catalogue
+                .requirement("a.b")
+                .map(|requirement| requirement.profiles.len()),
+            Some(3)
+        );
     }
 
     #[test]
@@ -201,16 +215,29 @@ mod tests {
         let repeated = format!("{GOOD}{GOOD}");
         assert_eq!(
             Catalogue::parse(&repeated),
-            Err(vec![(Some(Position { line: 8, column: 6 }), CatalogueError::Duplicate("a.b".into()))])
+            Err(vec![(
+                Some(Position { line: 8, column: 6 }),
+                CatalogueError::Duplicate("a.b".into())
+            )])
         );
         let bad_id = GOOD.replace("a.b", "A b");
         assert_eq!(
             Catalogue::parse(&bad_id),
-            Err(vec![(Some(Position { line: 2, column: 6 }), CatalogueError::BadId("A b".into()))])
+            Err(vec![(
+                Some(Position { line: 2, column: 6 }),
+                CatalogueError::BadId("A b".into())
+            )])
         );
-        for (from, to, line) in [("must", "shall", 3), ("class = ", "kind = ", 4), ("\"s\"", "3", 5)] {
+        for (from, to, line) in [
+            ("must", "shall", 3),
+            ("class = ", "kind = ", 4),
+            ("\"s\"", "3", 5),
+        ] {
             let problems = Catalogue::parse(&GOOD.replace(from, to)).expect_err(to);
-            assert!(matches!(problems[..], [(Some(at), CatalogueError::Toml(_))] if at.line == line), "{problems:?}");
+            assert!(
+                matches!(problems[..], [(Some(at), CatalogueError::Toml(_))] if at.line == line),
+                "{problems:?}"
+            );
         }
     }
 }

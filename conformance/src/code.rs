@@ -10,7 +10,11 @@ pub fn name(code: i64) -> Option<&'static str> {
 
 /// The error code of a name such as `invalid-pointer`.
 pub fn from_name(name: &str) -> Option<i64> {
-    NAMES.iter().zip(1..).find(|(candidate, _)| **candidate == name).map(|(_, code)| -code)
+    NAMES
+        .iter()
+        .zip(1..)
+        .find(|(candidate, _)| **candidate == name)
+        .map(|(_, code)| -code)
 }
 
 /// Error names; the first is -1, the next -2, and so on.

@@ -1,4 +1,70 @@
-//! Conformance suite.
+//! Conformance suite for hosts of `wasi:cuda/host@0.2.0`.
+//!
+//! The suite is data: a [catalogue] of requirements and WebAssembly [fixtures](fixture) that check them. The [runner]
+//! carries the fixtures out on a [runtime], [judges](judge) every call and makes a [report].
+//! It is both a program (`wasi-cuda-conformance`) and this library, with which a runtime written in Rust checks itself
+//! under `cargo test`: implement [`Runtime`](runtime::Runtime) and call [`assert_conformant`].
+//!
+//! # Example
+//!
+//! A runtime that embeds wasmtime. Every fixture starts a fresh host, every instance has a store of its own, and the
+//! engine stops guests that run too long.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use wasi_cuda_conformance::runtime::{Guest, Host, InstantiateError, Outcome, Runtime, RuntimeInfo, Value};
+//! use wasi_cuda_conformance::{Profile, assert_conformant};
+//! use wasmtime::{Engine, Instance, Linker, Module, Store, Val};
+//!
+//! struct Product(Engine);
+//! struct ProductHost(Engine);
+//! struct ProductGuest(Store<()>, Instance);
+//!
+//! impl Runtime for Product {
+//!     fn info(&self) -> RuntimeInfo {
+//!         let (name, version) = ("product".to_owned(), "1.0".to_owned());
+//!         RuntimeInfo { name, version, profile: Profile::NoDevice, offers: [].into() }
+//!     }
+//!
+//!     fn start(&self) -> Result<Box<dyn Host>, String> {
+//!         Ok(Box::new(ProductHost(self.0.clone())))
+//!     }
+//! }
+//!
+//! impl Host for ProductHost {
+//!     fn instantiate(&mut self, wasm: &[u8], _limit: Duration) -> Result<Box<dyn Guest>, InstantiateError> {
+//!         let failed = |error: wasmtime::Error| InstantiateError::Failed(error.to_string());
+//!         let module = Module::new(&self.0, wasm).map_err(failed)?;
+//!         let linker = Linker::new(&self.0); // and the product's nine imports
+//!         let linked = linker
+//!             .instantiate_pre(&module)
+//!             .map_err(|error| InstantiateError::Unlinkable(error.to_string()))?;
+//!         let mut store = Store::new(&self.0, ());
+//!         let instance = linked.instantiate(&mut store).map_err(failed)?;
+//!         Ok(Box::new(ProductGuest(store, instance)))
+//!     }
+//! }
+//!
+//! impl Guest for ProductGuest {
+//!     fn call(&mut self, export: &str, args: &[Value], _limit: Duration) -> Outcome {
+//!         let Some(function) = self.1.get_func(&mut self.0, export) else {
+//!             return Outcome::Failed(format!("no export {export}"));
+//!         };
+//!         let args: Vec<Val> = args.iter().map(|value| (*value).into()).collect();
+//!         let mut results = vec![Val::I32(0); function.ty(&self.0).results().len()];
+//!         match function.call(&mut self.0, &args, &mut results) {
+//!             Ok(()) => Outcome::Returned(results.iter().filter_map(|value| value.try_into().ok()).collect()),
+//!             Err(error) => Outcome::Trapped(error.to_string()),
+//!         }
+//!     }
+//! }
+//!
+//! // In a test:
+//! assert_conformant(Product(Engine::default()));
+//! ```
+
+#![deny(missing_docs)]
+
 pub mod catalogue;
 pub mod code;
 pub mod filter;
@@ -10,6 +76,40 @@ pub mod report;
 pub mod runner;
 pub mod runtime;
 mod suite;
+
+use std::sync::Arc;
+
 pub use position::Position;
 pub use profile::{Profile, UnknownProfile};
 pub use suite::{Suite, SuiteError, SuiteInfo};
+
+/// Runs the embedded suite on a runtime, with the default options.
+///
+/// # Panics
+///
+/// If the runtime is not conformant, with the report; if the suite cannot run, with the reason.
+#[track_caller]
+pub fn assert_conformant(runtime: impl runtime::Runtime) {
+    let report = Suite::embedded()
+        .map_err(|error| error.to_string())
+        .and_then(|suite| {
+            runner::run(
+                &suite,
+                Arc::new(runtime),
+                &runner::Options::default(),
+                &mut |_, _| {},
+            )
+            .map(|report| {
+                (
+                    report.is_conformant(),
+                    report.to_terminal(&suite.catalogue, report::Style::default()),
+                )
+            })
+            .map_err(|error| error.to_string())
+        });
+    match report {
+        Ok((true, _)) => {}
+        Ok((false, text)) => panic!("the runtime is not conformant\n\n{text}"),
+        Err(reason) => panic!("the suite could not run: {reason}"),
+    }
+}

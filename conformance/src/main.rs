@@ -1,6 +1,10 @@
 //! Command line of the conformance suite.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line prints"
+)]
 
 mod cli;
 

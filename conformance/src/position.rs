@@ -26,7 +26,9 @@ pub(crate) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(crate) fn new(text: &'a str) -> Lines<'a> {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let starts = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
         Lines { text, starts }
     }
 
@@ -34,9 +36,16 @@ impl<'a> Lines<'a> {
     pub(crate) fn position(&self, offset_bytes: usize) -> Position {
         let offset_bytes = offset_bytes.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset_bytes);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let start = self
+            .starts
+            .get(line.saturating_sub(1))
+            .copied()
+            .unwrap_or(0);
         let before = self.text.get(start..offset_bytes).unwrap_or_default();
-        Position { line, column: before.chars().count() + 1 }
+        Position {
+            line,
+            column: before.chars().count() + 1,
+        }
     }
 }
 
@@ -48,6 +57,9 @@ mod tests {
     fn columns_count_characters() {
         let lines = Lines::new("aé\n\nx");
         let at = |offset| lines.position(offset).to_string();
-        assert_eq!([at(0), at(3), at(4), at(5), at(6), at(99)], ["1:1", "1:3", "2:1", "3:1", "3:2", "3:2"]);
+        assert_eq!(
+            [at(0), at(3), at(4), at(5), at(6), at(99)],
+            ["1:1", "1:3", "2:1", "3:1", "3:2", "3:2"]
+        );
     }
 }

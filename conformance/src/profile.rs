@@ -41,7 +41,10 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(word: &str) -> Result<Profile, UnknownProfile> {
-        Profile::ALL.into_iter().find(|profile| profile.name() == word).ok_or_else(|| UnknownProfile(word.to_owned()))
+        Profile::ALL
+            .into_iter()
+            .find(|profile| profile.name() == word)
+            .ok_or_else(|| UnknownProfile(word.to_owned()))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Runs fixtures on worker threads, under a time limit, and collects results in a fixed order.
 
 mod execute;
+#[cfg(test)]
+mod tests;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,9 +60,18 @@ pub fn run(
     let info = runtime.info();
     let jobs = plan(suite, &info, options)?;
     let total = jobs.iter().map(|job| job.selected.len()).sum();
-    let mut results: Vec<Vec<Option<CaseResult>>> = jobs.iter().map(|job| vec![None; job.fixture.cases().count()]).collect();
+    let mut results: Vec<Vec<Option<CaseResult>>> = jobs
+        .iter()
+        .map(|job| vec![None; job.fixture.cases().count()])
+        .collect();
     let (events, inbox) = mpsc::channel();
-    let shared = Arc::new(Shared { runtime, info: info.clone(), jobs, next: AtomicUsize::new(0), limit: options.limit });
+    let shared = Arc::new(Shared {
+        runtime,
+        info: info.clone(),
+        jobs,
+        next: AtomicUsize::new(0),
+        limit: options.limit,
+    });
     let mut workers = Vec::new();
     for _ in 0..options.jobs.get().min(shared.jobs.len()).max(1) {
         workers.push(Worker::start(workers.len(), &shared, &events)?);
@@ -69,26 +80,48 @@ pub fn run(
     let mut done = 0;
     let started = Instant::now();
     while unfinished > 0 {
-        if options.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if options
+            .interrupt
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            shared.next.store(shared.jobs.len(), Ordering::Relaxed);
             return Err(RunError::Interrupted { done, total });
         }
         match inbox.recv_timeout(TICK) {
-            Ok(event) if workers.get(event.worker).is_none_or(|worker| worker.abandoned) => {}
-            Ok(Event { job, what: What::Case(case, result), .. }) => {
-                done += usize::from(!result.extra);
-                put(&mut results, job, case, *result);
+            Ok(event)
+                if workers
+                    .get(event.worker)
+                    .is_none_or(|worker| worker.abandoned) => {}
+            Ok(Event {
+                job,
+                what: What::Case(case, result),
+                ..
+            }) => {
+                let new = !result.extra;
+                if let Some(slot) = results.get_mut(job).and_then(|slots| slots.get_mut(case)) {
+                    done += usize::from(new && slot.is_none());
+                    *slot = Some(*result);
+                }
             }
-            Ok(Event { what: What::JobDone, .. }) => unfinished -= 1,
+            Ok(Event {
+                what: What::JobDone,
+                ..
+            }) => unfinished -= 1,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         progress(done, total);
         let mut replacements = 0;
         for worker in workers.iter_mut().filter(|worker| !worker.abandoned) {
-            let Some(stuck) = worker.stuck(options.limit) else { continue };
+            let Some(stuck) = worker.stuck(options.limit) else {
+                continue;
+            };
             worker.abandoned = true;
             replacements += 1;
             unfinished -= 1;
-            if let (Some(job), Some(slots)) = (shared.jobs.get(stuck.job), results.get_mut(stuck.job)) {
+            if let (Some(job), Some(slots)) =
+                (shared.jobs.get(stuck.job), results.get_mut(stuck.job))
+            {
                 done += give_up(job, &stuck, info.profile, slots);
             }
         }
@@ -98,7 +131,12 @@ pub fn run(
     }
     progress(total, total);
     let cases = results.into_iter().flatten().flatten().collect();
-    Ok(Report { suite: suite.info.clone(), runtime: info, cases, wall: started.elapsed() })
+    Ok(Report {
+        suite: suite.info.clone(),
+        runtime: info,
+        cases,
+        wall: started.elapsed(),
+    })
 }
 
 /// Why there is no report.
@@ -173,26 +211,49 @@ impl Worker {
             .spawn(move || {
                 loop {
                     let job = shared.next.fetch_add(1, Ordering::Relaxed);
-                    let Some(Job { fixture, selected }) = shared.jobs.get(job) else { return };
+                    let Some(Job { fixture, selected }) = shared.jobs.get(job) else {
+                        return;
+                    };
                     // The receiver is gone once a run was interrupted; what is left to say then interests nobody.
-                    let say = |what| drop(events.send(Event { worker: id, job, what }));
+                    let say = |what| {
+                        drop(events.send(Event {
+                            worker: id,
+                            job,
+                            what,
+                        }))
+                    };
                     let mark = |case: Option<usize>| {
-                        let entry = case.map(|case| Busy { job, case, since: Instant::now() });
+                        let entry = case.map(|case| Busy {
+                            job,
+                            case,
+                            since: Instant::now(),
+                        });
                         *watch.lock().unwrap_or_else(PoisonError::into_inner) = entry;
                     };
                     let report = |case, result| say(What::Case(case, Box::new(result)));
-                    execute::fixture(fixture, selected, &*shared.runtime, &shared.info, shared.limit, &mark, &report);
+                    execute::fixture(
+                        fixture,
+                        selected,
+                        &*shared.runtime,
+                        &shared.info,
+                        shared.limit,
+                        &mark,
+                        &report,
+                    );
                     say(What::JobDone);
                 }
             })
             .map_err(RunError::NoThread)?;
-        Ok(Worker { busy, abandoned: false })
+        Ok(Worker {
+            busy,
+            abandoned: false,
+        })
     }
 
     /// What the worker hangs in, when that has taken so long that nothing will stop it any more.
     fn stuck(&self, limit: Duration) -> Option<Busy> {
         let busy = (*self.busy.lock().unwrap_or_else(PoisonError::into_inner))?;
-        (busy.since.elapsed() > limit.saturating_add(GRACE)).then_some(busy)
+        (busy.since.elapsed() > limit.saturating_add(limit.clamp(GRACE.0, GRACE.1))).then_some(busy)
     }
 }
 
@@ -202,25 +263,52 @@ pub fn on_worker_thread() -> bool {
 }
 
 fn plan(suite: &Suite, info: &RuntimeInfo, options: &Options) -> Result<Vec<Job>, RunError> {
-    let on_profile = || suite.fixtures.iter().filter(|fixture| fixture.profiles.contains(&info.profile));
-    let ids: Vec<&str> = on_profile().flat_map(|fixture| fixture.judged(info.profile)).map(|case| case.id.as_str()).collect();
-    let chosen = options.filter.as_ref().map(|text| filter::select(text, &ids)).transpose()?;
+    let on_profile = || {
+        suite
+            .fixtures
+            .iter()
+            .filter(|fixture| fixture.profiles.contains(&info.profile))
+    };
+    let ids: Vec<&str> = on_profile()
+        .flat_map(|fixture| fixture.judged(info.profile))
+        .map(|case| case.id.as_str())
+        .collect();
+    let chosen = options
+        .filter
+        .as_ref()
+        .map(|text| filter::select(text, &ids))
+        .transpose()?;
     let jobs: Vec<Job> = on_profile()
         .map(|fixture| {
             let selected = fixture.cases().enumerate().filter(|(_, case)| {
-                case.expectation.under(info.profile).is_some() && chosen.as_ref().is_none_or(|ids| ids.contains(case.id.as_str()))
+                case.expectation.under(info.profile).is_some()
+                    && chosen
+                        .as_ref()
+                        .is_none_or(|ids| ids.contains(case.id.as_str()))
             });
-            Job { selected: selected.map(|(index, _)| index).collect(), fixture: Arc::clone(fixture) }
+            Job {
+                selected: selected.map(|(index, _)| index).collect(),
+                fixture: Arc::clone(fixture),
+            }
         })
         .filter(|job| !job.selected.is_empty())
         .collect();
-    if jobs.is_empty() { Err(RunError::NoCases(info.profile)) } else { Ok(jobs) }
+    if jobs.is_empty() {
+        Err(RunError::NoCases(info.profile))
+    } else {
+        Ok(jobs)
+    }
 }
 
 /// Fills in what an abandoned worker left: a timeout for the case it hangs in, errors for the rest. Returns how many.
 fn give_up(job: &Job, stuck: &Busy, profile: Profile, slots: &mut [Option<CaseResult>]) -> usize {
     let mut filled = 0;
-    let hanging = job.fixture.cases().nth(stuck.case).map(|case| case.id.clone()).unwrap_or_default();
+    let hanging = job
+        .fixture
+        .cases()
+        .nth(stuck.case)
+        .map(|case| case.id.clone())
+        .unwrap_or_default();
     for (index, (case, slot)) in job.fixture.cases().zip(slots).enumerate() {
         let selected = job.selected.contains(&index);
         if slot.is_some() || !(selected || index == stuck.case) {
@@ -233,19 +321,15 @@ fn give_up(job: &Job, stuck: &Busy, profile: Profile, slots: &mut [Option<CaseRe
             result.duration = stuck.since.elapsed();
         } else {
             result.verdict = Verdict::Error;
-            result.message = Some(format!("not run: the host did not come back from `{hanging}`"));
+            result.message = Some(format!(
+                "not run: the host did not come back from `{hanging}`"
+            ));
         }
         result.extra = !selected;
         filled += usize::from(selected);
         *slot = Some(result);
     }
     filled
-}
-
-fn put(results: &mut [Vec<Option<CaseResult>>], job: usize, case: usize, result: CaseResult) {
-    if let Some(slot) = results.get_mut(job).and_then(|slots| slots.get_mut(case)) {
-        *slot = Some(result);
-    }
 }
 
 const WORKER_THREAD: &str = "conformance-worker";
@@ -256,6 +340,6 @@ const STACK_BYTES: usize = 8 << 20;
 /// How often the runner looks at its workers.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How much longer than a case's limit a call into the runtime may take before its thread is given up: the runtime
-/// stops guests itself, at the limit, and a busy machine needs a moment for that.
-const GRACE: Duration = Duration::from_millis(1500);
+/// How much longer than a case's limit a call into the runtime may take before its thread is given up: as long again,
+/// within these bounds. The runtime stops guests itself, at the limit, and a busy machine needs a moment for that.
+const GRACE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1500));

@@ -48,8 +48,17 @@ impl Suite {
     ///
     /// The problems in its files; a released program has none.
     pub fn embedded() -> Result<Suite, SuiteError> {
-        let fixtures = embedded::FIXTURES.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect();
-        Suite::load("conformance/requirements.toml", embedded::CATALOGUE, "fixtures", &fixtures, None)
+        let fixtures = embedded::FIXTURES
+            .iter()
+            .map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec()))
+            .collect();
+        Suite::load(
+            "conformance/requirements.toml",
+            embedded::CATALOGUE,
+            "fixtures",
+            &fixtures,
+            None,
+        )
     }
 
     /// The fixtures of a folder, with the catalogue of a file or else the one that is part of the program.
@@ -63,7 +72,11 @@ impl Suite {
         collect(folder, "", &mut files, &mut problems);
         let shown = folder.display().to_string();
         if files.is_empty() && problems.is_empty() {
-            problems.push(LoadError { file: shown.clone(), at: None, cause: FixtureError::Empty });
+            problems.push(LoadError {
+                file: shown.clone(),
+                at: None,
+                cause: FixtureError::Empty,
+            });
         }
         let catalogue_bytes = match catalogue {
             None => embedded::CATALOGUE.to_vec(),
@@ -75,12 +88,25 @@ impl Suite {
         if !problems.is_empty() {
             return Err(SuiteError { problems });
         }
-        let name = catalogue.map_or_else(|| "conformance/requirements.toml".to_owned(), |file| file.display().to_string());
-        let siblings = |path: &str| fs::read(folder.join(path)).ok().map(|bytes| normalise(&bytes).to_vec());
-        Suite::load(&name, &catalogue_bytes, shown.trim_end_matches('/'), &files, Some(&siblings))
+        let name = catalogue.map_or_else(
+            || "conformance/requirements.toml".to_owned(),
+            |file| file.display().to_string(),
+        );
+        let siblings = |path: &str| {
+            fs::read(folder.join(path))
+                .ok()
+                .map(|bytes| normalise(&bytes).to_vec())
+        };
+        Suite::load(
+            &name,
+            &catalogue_bytes,
+            shown.trim_end_matches('/'),
+            &files,
+            Some(&siblings),
+        )
     }
 
-    fn load(
+    pub(crate) fn load(
         catalogue_name: &str,
         catalogue: &[u8],
         folder: &str,
@@ -91,7 +117,13 @@ impl Suite {
         let mut problems = Vec::new();
         let catalogue_bytes = normalise(catalogue);
         add(&mut digest, "requirements.toml", &catalogue_bytes);
-        let mut place = |at, cause| problems.push(LoadError { file: catalogue_name.to_owned(), at, cause });
+        let mut place = |at, cause| {
+            problems.push(LoadError {
+                file: catalogue_name.to_owned(),
+                at,
+                cause,
+            })
+        };
         let catalogue = match std::str::from_utf8(&catalogue_bytes) {
             Err(_) => {
                 place(None, FixtureError::NotUtf8);
@@ -115,7 +147,11 @@ impl Suite {
             add(&mut digest, path, &bytes);
             let id = path.strip_suffix(".wat").unwrap_or(path);
             match std::str::from_utf8(&bytes) {
-                Err(_) => problems.push(LoadError { file, at: None, cause: FixtureError::NotUtf8 }),
+                Err(_) => problems.push(LoadError {
+                    file,
+                    at: None,
+                    cause: FixtureError::NotUtf8,
+                }),
                 Ok(text) => match fixture::load(id, &file, text, &catalogue, siblings) {
                     Ok(fixture) => fixtures.push(Arc::new(fixture)),
                     Err(found) => problems.extend(found),
@@ -130,23 +166,44 @@ impl Suite {
             // Writing to a String cannot fail.
             let _ = write!(hex, "{byte:02x}");
         }
-        let info = SuiteInfo { version: env!("CARGO_PKG_VERSION").to_owned(), digest: hex };
-        Ok(Suite { info, catalogue, fixtures })
+        let info = SuiteInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            digest: hex,
+        };
+        Ok(Suite {
+            info,
+            catalogue,
+            fixtures,
+        })
     }
 
     /// Every case with its fixture, in the order of reports.
     pub fn cases(&self) -> impl Iterator<Item = (&Fixture, &Case)> {
-        self.fixtures.iter().flat_map(|fixture| fixture.cases().map(move |case| (&**fixture, case)))
+        self.fixtures
+            .iter()
+            .flat_map(|fixture| fixture.cases().map(move |case| (&**fixture, case)))
     }
 
     /// The cases that check a requirement under a profile.
-    pub fn cases_of<'a>(&'a self, requirement: &'a Requirement, profile: Profile) -> impl Iterator<Item = &'a Case> {
-        self.fixtures.iter().flat_map(move |fixture| fixture.judged(profile)).filter(|case| case.requirements.contains(&requirement.id))
+    pub fn cases_of<'a>(
+        &'a self,
+        requirement: &'a Requirement,
+        profile: Profile,
+    ) -> impl Iterator<Item = &'a Case> {
+        self.fixtures
+            .iter()
+            .flat_map(move |fixture| fixture.judged(profile))
+            .filter(|case| case.requirements.contains(&requirement.id))
     }
 }
 
 /// Finds the `.wat` files under a folder; `prefix` is the path so far, empty or ending in `/`.
-fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>, problems: &mut Vec<LoadError>) {
+fn collect(
+    folder: &Path,
+    prefix: &str,
+    files: &mut BTreeMap<String, Vec<u8>>,
+    problems: &mut Vec<LoadError>,
+) {
     let shown = || folder.display().to_string();
     let entries = match fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
         Ok(entries) => entries,
@@ -160,7 +217,11 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>, p
         }
         let is_fixture = path.extension().is_some_and(|extension| extension == "wat");
         if (path.is_dir() || is_fixture) && !fixture::is_plain_name(&name) {
-            problems.push(LoadError { file: shown(), at: None, cause: FixtureError::BadFileName(name) });
+            problems.push(LoadError {
+                file: shown(),
+                at: None,
+                cause: FixtureError::BadFileName(name),
+            });
         } else if path.is_dir() {
             collect(&path, &format!("{prefix}{name}/"), files, problems);
         } else if is_fixture {
@@ -175,7 +236,11 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>, p
 }
 
 fn unreadable(file: String, error: &std::io::Error) -> LoadError {
-    LoadError { file, at: None, cause: FixtureError::Unreadable(error.to_string()) }
+    LoadError {
+        file,
+        at: None,
+        cause: FixtureError::Unreadable(error.to_string()),
+    }
 }
 
 /// Line feeds only and no byte order mark, so that a checkout on any system is the same suite.

@@ -25,7 +25,11 @@ pub(super) fn execute(arguments: &ExplainArguments) -> Result<ExitCode, CliError
 fn explain_requirement(suite: &Suite, requirement: &Requirement) -> String {
     let mut text = String::new();
     describe(&mut text, requirement);
-    let cases: Vec<&Case> = suite.cases().map(|(_, case)| case).filter(|case| case.requirements.contains(&requirement.id)).collect();
+    let cases: Vec<&Case> = suite
+        .cases()
+        .map(|(_, case)| case)
+        .filter(|case| case.requirements.contains(&requirement.id))
+        .collect();
     // Writing to a String cannot fail.
     let _ = writeln!(text, "\nchecked by {} case(s):", cases.len());
     for case in cases {
@@ -49,12 +53,32 @@ fn explain_case(suite: &Suite, fixture: &Fixture, case: &Case) -> String {
             describe(&mut text, requirement);
         }
     }
-    let _ = writeln!(text, "\n{}.wat:\n\n{}", fixture.path, fixture.text.trim_end());
+    let _ = writeln!(
+        text,
+        "\n{}.wat:\n\n{}",
+        fixture.path,
+        fixture.text.trim_end()
+    );
     text
 }
 
 fn describe(text: &mut String, requirement: &Requirement) {
-    let profiles: Vec<&str> = requirement.profiles.iter().map(|profile| profile.name()).collect();
-    let _ = writeln!(text, "{} ({}, {}; {})", requirement.id, requirement.level, requirement.class, profiles.join(", "));
-    let _ = writeln!(text, "  {}\n  source: {}", requirement.statement, requirement.source);
+    let profiles: Vec<&str> = requirement
+        .profiles
+        .iter()
+        .map(|profile| profile.name())
+        .collect();
+    let _ = writeln!(
+        text,
+        "{} ({}, {}; {})",
+        requirement.id,
+        requirement.level,
+        requirement.class,
+        profiles.join(", ")
+    );
+    let _ = writeln!(
+        text,
+        "  {}\n  source: {}",
+        requirement.statement, requirement.source
+    );
 }

@@ -9,7 +9,11 @@ use super::{CliError, ListArguments, output};
 
 pub(super) fn execute(arguments: &ListArguments) -> Result<ExitCode, CliError> {
     let suite = arguments.suite.load()?;
-    let text = if arguments.requirements { requirements(&suite, arguments.profile) } else { cases(&suite, arguments)? };
+    let text = if arguments.requirements {
+        requirements(&suite, arguments.profile)
+    } else {
+        cases(&suite, arguments)?
+    };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -18,32 +22,77 @@ fn cases(suite: &Suite, arguments: &ListArguments) -> Result<String, CliError> {
     let shown = |profile: Profile| arguments.profile.is_none_or(|wanted| wanted == profile);
     let listed: Vec<_> = suite
         .cases()
-        .map(|(_, case)| (case, Profile::ALL.into_iter().filter(|profile| case.expectation.under(*profile).is_some())))
-        .map(|(case, profiles)| (case, profiles.filter(|profile| shown(*profile)).map(Profile::name).collect::<Vec<_>>()))
+        .map(|(_, case)| {
+            (
+                case,
+                Profile::ALL
+                    .into_iter()
+                    .filter(|profile| case.expectation.under(*profile).is_some()),
+            )
+        })
+        .map(|(case, profiles)| {
+            (
+                case,
+                profiles
+                    .filter(|profile| shown(*profile))
+                    .map(Profile::name)
+                    .collect::<Vec<_>>(),
+            )
+        })
         .filter(|(_, profiles)| !profiles.is_empty())
         .collect();
     let ids: Vec<&str> = listed.iter().map(|(case, _)| case.id.as_str()).collect();
-    let chosen = arguments.filter.as_ref().map(|text| filter::select(text, &ids)).transpose()?;
+    let chosen = arguments
+        .filter
+        .as_ref()
+        .map(|text| filter::select(text, &ids))
+        .transpose()?;
     let mut text = String::new();
-    for (case, profiles) in listed.iter().filter(|(case, _)| chosen.as_ref().is_none_or(|ids| ids.contains(case.id.as_str()))) {
+    for (case, profiles) in listed.iter().filter(|(case, _)| {
+        chosen
+            .as_ref()
+            .is_none_or(|ids| ids.contains(case.id.as_str()))
+    }) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:6} {}  ({})", case.level, case.id, profiles.join(", "));
+        let _ = writeln!(
+            text,
+            "{:6} {}  ({})",
+            case.level,
+            case.id,
+            profiles.join(", ")
+        );
     }
     Ok(text)
 }
 
 fn requirements(suite: &Suite, profile: Option<Profile>) -> String {
-    let profiles: Vec<Profile> = Profile::ALL.into_iter().filter(|candidate| profile.is_none_or(|wanted| wanted == *candidate)).collect();
-    let width = suite.catalogue.requirements().map(|requirement| requirement.id.len()).max().unwrap_or(0);
+    let profiles: Vec<Profile> = Profile::ALL
+        .into_iter()
+        .filter(|candidate| profile.is_none_or(|wanted| wanted == *candidate))
+        .collect();
+    let width = suite
+        .catalogue
+        .requirements()
+        .map(|requirement| requirement.id.len())
+        .max()
+        .unwrap_or(0);
     let mut text = format!("{:width$}  level   class     ", "requirement");
     for profile in &profiles {
         let _ = write!(text, "  {profile:>9}");
     }
     text.push_str("  statement\n");
     for requirement in suite.catalogue.requirements() {
-        let _ = write!(text, "{:width$}  {:6}  {:10}", requirement.id, requirement.level, requirement.class);
+        let _ = write!(
+            text,
+            "{:width$}  {:6}  {:10}",
+            requirement.id, requirement.level, requirement.class
+        );
         for profile in &profiles {
-            let _ = write!(text, "  {:>9}", suite.cases_of(requirement, *profile).count());
+            let _ = write!(
+                text,
+                "  {:>9}",
+                suite.cases_of(requirement, *profile).count()
+            );
         }
         let _ = writeln!(text, "  {}", requirement.statement);
     }

@@ -76,7 +76,12 @@ impl SuiteArguments {
 #[derive(Debug, Args)]
 struct RunArguments {
     /// The runtime under test.
-    #[arg(long, value_enum, default_value = "reference:soft", value_name = "RUNTIME")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "reference:soft",
+        value_name = "RUNTIME"
+    )]
     runtime: RuntimeChoice,
     /// Only these cases: a case id, a folder or fixture, or a glob over ids (`*` also crosses `/`).
     #[arg(long, value_name = "GLOB")]
@@ -166,8 +171,14 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Reference(#[from] ReferenceError),
     #[error("profile `{wanted}` was asked for, and {runtime} is a `{actual}` host")]
-    Profile { wanted: Profile, runtime: String, actual: Profile },
-    #[error("no requirement and no case is called `{0}`; `list` and `list --requirements` print the ids")]
+    Profile {
+        wanted: Profile,
+        runtime: String,
+        actual: Profile,
+    },
+    #[error(
+        "no requirement and no case is called `{0}`; `list` and `list --requirements` print the ids"
+    )]
     UnknownId(String),
     #[error("cannot write {}: {error}", path.display())]
     Output { path: PathBuf, error: io::Error },
@@ -177,7 +188,10 @@ pub(crate) enum CliError {
 
 impl CliError {
     fn output(path: &Path, error: io::Error) -> CliError {
-        CliError::Output { path: path.to_owned(), error }
+        CliError::Output {
+            path: path.to_owned(),
+            error,
+        }
     }
 }
 
@@ -186,7 +200,9 @@ fn profile(word: &str) -> Result<Profile, UnknownProfile> {
 }
 
 fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
     match std::time::Duration::try_from_secs_f64(number) {
         Ok(limit) if !limit.is_zero() => Ok(limit),
         _ => Err("write a number of seconds above 0".to_owned()),

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CliError;
 
 /// Writes a report.
 pub(super) fn write(output: Option<&Path>, text: &str) -> Result<(), CliError> {
     match output {
-        Some(path) => replace(path, text).map_err(|error| CliError::output(path, error)),
+        Some(path) => replace(&resolved(path), text).map_err(|error| CliError::output(path, error)),
         None => print(text),
     }
 }
@@ -25,12 +25,18 @@ pub(super) fn print(text: &str) -> Result<(), CliError> {
 
 /// Finds out before a long run whether its result will have a place to go.
 pub(super) fn probe(path: &Path) -> Result<(), CliError> {
-    let probed = match target(path) {
-        Target::Special => fs::OpenOptions::new().write(true).open(path).map(drop),
-        Target::File(_) if path.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+    let file = resolved(path);
+    let probed = match target(&file) {
+        Target::Special => fs::OpenOptions::new().write(true).open(&file).map(drop),
+        Target::File(_) if file.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Target::File(folder) => tempfile::NamedTempFile::new_in(folder).map(drop),
     };
     probed.map_err(|error| CliError::output(path, error))
+}
+
+/// The file behind links: renaming onto `/dev/stdout` or a link of the user's would replace the link.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 enum Target<'a> {
@@ -43,7 +49,11 @@ enum Target<'a> {
 fn target(path: &Path) -> Target<'_> {
     match fs::metadata(path) {
         Ok(data) if !data.is_file() && !data.is_dir() => Target::Special,
-        _ => Target::File(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))),
+        _ => Target::File(
+            path.parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new(".")),
+        ),
     }
 }
 

@@ -27,7 +27,11 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
     })?;
     let info = runtime.info();
     if let Some(wanted) = arguments.profile.filter(|wanted| *wanted != info.profile) {
-        return Err(CliError::Profile { wanted, runtime: info.name, actual: info.profile });
+        return Err(CliError::Profile {
+            wanted,
+            runtime: info.name,
+            actual: info.profile,
+        });
     }
     let mut options = Options {
         limit: arguments.timeout,
@@ -40,7 +44,9 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
     }
     silence_caught_panics();
     let mut bar = Progress::new();
-    let report = runner::run(&suite, Arc::new(runtime), &options, &mut |done, total| bar.show(done, total));
+    let report = runner::run(&suite, Arc::new(runtime), &options, &mut |done, total| {
+        bar.show(done, total)
+    });
     bar.clear();
     let report = report?;
     let text = match arguments.format {
@@ -48,21 +54,38 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
         Format::Terminal => report.to_terminal(&suite.catalogue, style(arguments)),
     };
     output::write(arguments.output.as_deref(), &text)?;
-    Ok(if report.is_conformant() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.is_conformant() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn style(arguments: &RunArguments) -> Style {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let mut rerun = "cargo conformance run".to_owned();
     if let RuntimeChoice::None | RuntimeChoice::Disabled = arguments.runtime {
-        rerun.push_str(if matches!(arguments.runtime, RuntimeChoice::None) { " --runtime reference:none" } else { " --runtime reference:disabled" });
+        rerun.push_str(if matches!(arguments.runtime, RuntimeChoice::None) {
+            " --runtime reference:none"
+        } else {
+            " --runtime reference:disabled"
+        });
     }
-    for (option, path) in [("--fixtures", &arguments.suite.fixtures), ("--catalogue", &arguments.suite.catalogue)] {
+    for (option, path) in [
+        ("--fixtures", &arguments.suite.fixtures),
+        ("--catalogue", &arguments.suite.catalogue),
+    ] {
         if let Some(path) = path {
-            rerun.push_str(&format!(" {option} '{}'", path.display().to_string().replace('\'', r"'\''")));
+            rerun.push_str(&format!(
+                " {option} '{}'",
+                path.display().to_string().replace('\'', r"'\''")
+            ));
         }
     }
-    Style { colour: arguments.output.is_none() && !plain && io::stdout().is_terminal(), rerun: Some(rerun) }
+    Style {
+        colour: arguments.output.is_none() && !plain && io::stdout().is_terminal(),
+        rerun: Some(rerun),
+    }
 }
 
 /// A flag that Ctrl-C raises; without it the run goes on and a second Ctrl-C is the system's business.
@@ -93,7 +116,11 @@ struct Progress {
 
 impl Progress {
     fn new() -> Progress {
-        Progress { started: Instant::now(), wanted: io::stderr().is_terminal(), bar: None }
+        Progress {
+            started: Instant::now(),
+            wanted: io::stderr().is_terminal(),
+            bar: None,
+        }
     }
 
     fn show(&mut self, done: usize, total: usize) {

@@ -12,7 +12,10 @@ pub(super) fn render(report: &Report) -> String {
     let file = File {
         suite: &report.suite,
         runtime: &report.runtime,
-        summary: Summary { must: report.counts(Level::Must), should: report.counts(Level::Should) },
+        summary: Summary {
+            must: report.counts(Level::Must),
+            should: report.counts(Level::Should),
+        },
         cases: report
             .cases
             .iter()

@@ -2,6 +2,8 @@
 
 mod json;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -63,7 +65,10 @@ impl CaseResult {
             requirements: case.requirements.clone(),
             level: case.level,
             verdict: Verdict::Error,
-            expected: case.expectation.under(profile).map_or_else(|| "any result (not judged under this profile)".to_owned(), list),
+            expected: case.expectation.under(profile).map_or_else(
+                || "any result (not judged under this profile)".to_owned(),
+                list,
+            ),
             actual: String::new(),
             message: None,
             last_error: None,

@@ -21,7 +21,12 @@ pub struct Style {
 pub(super) fn render(report: &Report, catalogue: &Catalogue, style: Style) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = Writer { out: &mut out, catalogue, style: &style }.report(report);
+    let _ = Writer {
+        out: &mut out,
+        catalogue,
+        style: &style,
+    }
+    .report(report);
     out
 }
 
@@ -42,17 +47,32 @@ impl Writer<'_> {
 
     fn bad(&mut self, case: &CaseResult) -> fmt::Result {
         let word = case.verdict.name().to_uppercase();
-        let word = self.paint(if case.breaks_conformance() { RED } else { YELLOW }, &word);
+        let word = self.paint(
+            if case.breaks_conformance() {
+                RED
+            } else {
+                YELLOW
+            },
+            &word,
+        );
         let id = self.paint(BOLD, &case.id);
         writeln!(self.out, "{word} {id}\n  {}", visible(&case.title))?;
         for id in &case.requirements {
             let requirement = self.catalogue.requirement(id);
             let level = requirement.map_or("", |requirement| requirement.level.name());
             let statement = requirement.map_or("", |requirement| requirement.statement.as_str());
-            writeln!(self.out, "  requires  {id} ({level}): {}", visible(statement))?;
+            writeln!(
+                self.out,
+                "  requires  {id} ({level}): {}",
+                visible(statement)
+            )?;
         }
         writeln!(self.out, "  expected  {}", visible(&case.expected))?;
-        for (label, text) in [("actual   ", Some(&case.actual)), ("message  ", case.message.as_ref()), ("the host said", case.last_error.as_ref())] {
+        for (label, text) in [
+            ("actual   ", Some(&case.actual)),
+            ("message  ", case.message.as_ref()),
+            ("host said", case.last_error.as_ref()),
+        ] {
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 writeln!(self.out, "  {label} {}", visible(text))?;
             }
@@ -65,19 +85,33 @@ impl Writer<'_> {
 
     fn skips(&mut self, report: &Report) -> fmt::Result {
         let mut reasons = BTreeMap::<&str, usize>::new();
-        for case in report.cases.iter().filter(|case| case.verdict == Verdict::Skip) {
-            *reasons.entry(case.message.as_deref().unwrap_or_default()).or_default() += 1;
+        for case in report
+            .cases
+            .iter()
+            .filter(|case| case.verdict == Verdict::Skip)
+        {
+            *reasons
+                .entry(case.message.as_deref().unwrap_or_default())
+                .or_default() += 1;
         }
         for (reason, count) in &reasons {
             let word = self.paint(YELLOW, "SKIP");
             writeln!(self.out, "{word} {count} case(s): {}", visible(reason))?;
         }
-        if reasons.is_empty() { Ok(()) } else { writeln!(self.out) }
+        if reasons.is_empty() {
+            Ok(())
+        } else {
+            writeln!(self.out)
+        }
     }
 
     fn summary(&mut self, report: &Report) -> fmt::Result {
         let runtime = &report.runtime;
-        let digest = report.suite.digest.get(..19).unwrap_or(&report.suite.digest);
+        let digest = report
+            .suite
+            .digest
+            .get(..19)
+            .unwrap_or(&report.suite.digest);
         writeln!(
             self.out,
             "{} {}, profile {}, suite {} ({digest})\n",
@@ -91,8 +125,16 @@ impl Writer<'_> {
             let folder = case.id.split('/').next().unwrap_or_default();
             folders.entry(folder).or_default().push(case);
         }
-        let width = folders.keys().map(|folder| folder.len()).max().unwrap_or(0).max("should".len());
-        let header = format!("{:width$}  {:>6}  {:>6}  {:>7}  {:>7}", "", "passed", "failed", "errored", "skipped");
+        let width = folders
+            .keys()
+            .map(|folder| folder.len())
+            .max()
+            .unwrap_or(0)
+            .max("should".len());
+        let header = format!(
+            "{:width$}  {:>6}  {:>6}  {:>7}  {:>7}",
+            "", "passed", "failed", "errored", "skipped"
+        );
         let header = self.paint(BOLD, header.trim_end());
         writeln!(self.out, "{header}")?;
         for (folder, cases) in folders {
@@ -107,22 +149,45 @@ impl Writer<'_> {
         }
         let total = Counts::of(&report.cases);
         let seconds = report.wall.as_secs_f64();
-        let verdict = if report.is_conformant() { self.paint(GREEN, "conformant") } else { self.paint(RED, "NOT conformant") };
-        writeln!(self.out, "\n{verdict}: {} of {} cases passed in {seconds:.2} s", total.passed, total.total())
+        let verdict = if report.is_conformant() {
+            self.paint(GREEN, "conformant")
+        } else {
+            self.paint(RED, "NOT conformant")
+        };
+        writeln!(
+            self.out,
+            "\n{verdict}: {} of {} cases passed in {seconds:.2} s",
+            total.passed,
+            total.total()
+        )
     }
 
     fn row(&mut self, name: &str, width: usize, counts: Counts) -> fmt::Result {
         let cell = |count: usize, width: usize, style: Ansi| {
             let text = format!("{count:>width$}");
-            if count == 0 { text } else { self.paint(style, &text) }
+            if count == 0 {
+                text
+            } else {
+                self.paint(style, &text)
+            }
         };
         let (passed, failed) = (cell(counts.passed, 6, GREEN), cell(counts.failed, 6, RED));
-        let (errored, skipped) = (cell(counts.errored, 7, RED), cell(counts.skipped, 7, YELLOW));
-        writeln!(self.out, "{name:width$}  {passed}  {failed}  {errored}  {skipped}")
+        let (errored, skipped) = (
+            cell(counts.errored, 7, RED),
+            cell(counts.skipped, 7, YELLOW),
+        );
+        writeln!(
+            self.out,
+            "{name:width$}  {passed}  {failed}  {errored}  {skipped}"
+        )
     }
 
     fn paint(&self, style: Ansi, text: &str) -> String {
-        if self.style.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.style.colour {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -135,7 +200,9 @@ const YELLOW: Ansi = AnsiColor::Yellow.on_default();
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}') {
+        if character.is_control()
+            || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+        {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);

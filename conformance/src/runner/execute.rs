@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use crate::fixture::{Action, Arg, Call, Fixture, Plan};
+use crate::fixture::{Accept, Action, Arg, Call, Fixture, Plan};
 use crate::judge::{Verdict, describe, judge};
 use crate::profile::Profile;
 use crate::report::CaseResult;
@@ -35,7 +35,11 @@ pub(super) fn fixture(
         saved: BTreeMap::new(),
         next: selected.first().copied().unwrap_or(0),
     };
-    if let Some(need) = fixture.needs.iter().find(|need| !info.offers.contains(need)) {
+    if let Some(need) = fixture
+        .needs
+        .iter()
+        .find(|need| !info.offers.contains(need))
+    {
         return run.rest(Verdict::Skip, &format!("the runtime does not offer {need}"));
     }
     if let Err(stop) = run.start(runtime).and_then(|()| run.plan()) {
@@ -91,13 +95,23 @@ impl Execution<'_> {
                     }
                     Err(error) => return Err(Stop::error(error.to_string())),
                 };
-                result.verdict = if links == case.control { Verdict::Pass } else { Verdict::Fail };
+                let wanted = case
+                    .expectation
+                    .under(self.profile)
+                    .is_some_and(|accepted| accepted.contains(&Accept::Links));
+                result.verdict = if links == wanted {
+                    Verdict::Pass
+                } else {
+                    Verdict::Fail
+                };
                 (self.report)(0, result);
                 Ok(())
             }
             Plan::Steps(actions) => {
                 for _ in &self.fixture.instances {
-                    let guest = self.instantiate()?.map_err(|error| Stop::error(error.to_string()))?;
+                    let guest = self
+                        .instantiate()?
+                        .map_err(|error| Stop::error(error.to_string()))?;
                     self.guests.push(Some(guest));
                 }
                 self.steps(actions)
@@ -119,7 +133,9 @@ impl Execution<'_> {
                     self.guarded(|_| drop(guest))?;
                 }
                 Action::Instantiate(instance) => {
-                    let guest = self.instantiate()?.map_err(|error| Stop::error(error.to_string()))?;
+                    let guest = self
+                        .instantiate()?
+                        .map_err(|error| Stop::error(error.to_string()))?;
                     if let Some(slot) = self.guests.get_mut(*instance) {
                         *slot = Some(guest);
                     }
@@ -146,7 +162,9 @@ impl Execution<'_> {
                     None => {
                         if selected {
                             result.verdict = Verdict::Error;
-                            result.message = Some(format!("not run: an earlier step failed and gave no `${name}`"));
+                            result.message = Some(format!(
+                                "not run: an earlier step failed and gave no `${name}`"
+                            ));
                             (self.report)(index, result);
                         }
                         return Ok(());
@@ -155,11 +173,15 @@ impl Execution<'_> {
             }
         }
         let Some(Some(mut guest)) = self.guests.get_mut(call.instance).map(Option::take) else {
-            return Err(Stop::error("the instance of this step does not exist".to_owned()));
+            return Err(Stop::error(
+                "the instance of this step does not exist".to_owned(),
+            ));
         };
         let started = Instant::now();
         let limit = self.limit;
-        let outcome = self.guarded(|_| guest.call(&call.export, &args, limit)).unwrap_or_else(|stop| Outcome::Crashed(stop.message));
+        let outcome = self
+            .guarded(|_| guest.call(&call.export, &args, limit))
+            .unwrap_or_else(|stop| Outcome::Crashed(stop.message));
         result.duration = started.elapsed();
         result.verdict = match accepted {
             Some(accepted) => judge(accepted, &outcome),
@@ -168,8 +190,11 @@ impl Execution<'_> {
             None => judge(&[], &outcome),
         };
         result.actual = describe(&outcome);
-        if let (Some(name), Outcome::Returned(values), Verdict::Pass) = (&call.save, &outcome, result.verdict) {
-            self.saved.extend(values.first().map(|value| (name.clone(), *value)));
+        if let (Some(name), Outcome::Returned(values), Verdict::Pass) =
+            (&call.save, &outcome, result.verdict)
+        {
+            self.saved
+                .extend(values.first().map(|value| (name.clone(), *value)));
         }
         let crashed = matches!(outcome, Outcome::Crashed(_));
         if result.verdict == Verdict::Fail {
@@ -188,7 +213,10 @@ impl Execution<'_> {
         }
         if crashed {
             self.next = index + 1;
-            return Err(Stop::error(format!("not run: the host crashed in `{}`", call.case.id)));
+            return Err(Stop::error(format!(
+                "not run: the host crashed in `{}`",
+                call.case.id
+            )));
         }
         Ok(())
     }
@@ -206,12 +234,19 @@ impl Execution<'_> {
         (self.mark)(Some(self.next));
         let result = catch_unwind(AssertUnwindSafe(|| call(self)));
         (self.mark)(None);
-        result.map_err(|panic| Stop { verdict: Verdict::Crash, message: format!("the host panicked: {}", panic_text(&*panic)) })
+        result.map_err(|panic| Stop {
+            verdict: Verdict::Crash,
+            message: format!("the host panicked: {}", panic_text(&*panic)),
+        })
     }
 
     /// The case at fault gets the verdict, everything after it an error.
     fn stop(&mut self, stop: &Stop) {
-        let at_fault = self.selected.iter().copied().find(|index| *index >= self.next);
+        let at_fault = self
+            .selected
+            .iter()
+            .copied()
+            .find(|index| *index >= self.next);
         if let (Verdict::Crash, Some(index)) = (stop.verdict, at_fault) {
             if let Some(case) = self.fixture.cases().nth(index) {
                 let mut result = CaseResult::new(case, self.profile);
@@ -257,10 +292,17 @@ impl Execution<'_> {
 
 impl Stop {
     fn error(message: String) -> Stop {
-        Stop { verdict: Verdict::Error, message }
+        Stop {
+            verdict: Verdict::Error,
+            message,
+        }
     }
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)")
 }

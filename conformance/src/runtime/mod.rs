@@ -40,7 +40,11 @@ pub trait Host {
     /// # Errors
     ///
     /// Why there is no instance: a module that does not link is told apart from a start function that failed.
-    fn instantiate(&mut self, wasm: &[u8], limit: Duration) -> Result<Box<dyn Guest>, InstantiateError>;
+    fn instantiate(
+        &mut self,
+        wasm: &[u8],
+        limit: Duration,
+    ) -> Result<Box<dyn Guest>, InstantiateError>;
 }
 
 /// One instance; dropping it ends the instance.
@@ -85,7 +89,12 @@ pub enum Need {
 
 impl Need {
     /// Every ability.
-    pub const ALL: [Need; 4] = [Need::MemoryOver2Gib, Need::Memory64, Need::SharedMemory, Need::DeviceMemory4Gib];
+    pub const ALL: [Need; 4] = [
+        Need::MemoryOver2Gib,
+        Need::Memory64,
+        Need::SharedMemory,
+        Need::DeviceMemory4Gib,
+    ];
 
     /// The word used in fixtures.
     pub fn name(self) -> &'static str {
@@ -108,7 +117,10 @@ impl FromStr for Need {
     type Err = ();
 
     fn from_str(word: &str) -> Result<Need, ()> {
-        Need::ALL.into_iter().find(|need| need.name() == word).ok_or(())
+        Need::ALL
+            .into_iter()
+            .find(|need| need.name() == word)
+            .ok_or(())
     }
 }
 

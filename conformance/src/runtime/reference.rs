@@ -38,10 +38,14 @@ impl Reference {
     /// The engine does not support this machine.
     pub fn new(device: Device) -> Result<Reference, ReferenceError> {
         let mut config = Config::new();
-        config.epoch_interruption(true).cranelift_opt_level(OptLevel::None).shared_memory(true);
+        config
+            .epoch_interruption(true)
+            .cranelift_opt_level(OptLevel::None)
+            .shared_memory(true);
         let engine = Engine::new(&config).map_err(|error| ReferenceError(format!("{error:#}")))?;
         let mut linker = Linker::new(&engine);
-        add_to_linker(&mut linker, |state: &mut GuestState| state).map_err(|error| ReferenceError(format!("{error:#}")))?;
+        add_to_linker(&mut linker, |state: &mut GuestState| state)
+            .map_err(|error| ReferenceError(format!("{error:#}")))?;
         let weak = engine.weak();
         thread::Builder::new()
             .name("epoch".to_owned())
@@ -53,7 +57,11 @@ impl Reference {
                 }
             })
             .map_err(|error| ReferenceError(error.to_string()))?;
-        Ok(Reference { device, engine, linker: Arc::new(linker) })
+        Ok(Reference {
+            device,
+            engine,
+            linker: Arc::new(linker),
+        })
     }
 }
 
@@ -70,8 +78,17 @@ impl Runtime for Reference {
             Device::Disabled => ("reference:disabled", Profile::Disabled),
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let offers = if cfg!(target_pointer_width = "64") { Need::ALL.into() } else { BTreeSet::new() };
-        RuntimeInfo { name: name.to_owned(), version, profile, offers }
+        let offers = if cfg!(target_pointer_width = "64") {
+            Need::ALL.into()
+        } else {
+            BTreeSet::new()
+        };
+        RuntimeInfo {
+            name: name.to_owned(),
+            version,
+            profile,
+            offers,
+        }
     }
 
     fn start(&self) -> Result<Box<dyn Host>, String> {
@@ -99,23 +116,38 @@ struct World {
 }
 
 impl Host for World {
-    fn instantiate(&mut self, wasm: &[u8], limit: Duration) -> Result<Box<dyn Guest>, InstantiateError> {
+    fn instantiate(
+        &mut self,
+        wasm: &[u8],
+        limit: Duration,
+    ) -> Result<Box<dyn Guest>, InstantiateError> {
         let module = match &self.compiled {
             Some((known, module)) if known == wasm => module.clone(),
             _ => {
-                let module = Module::new(&self.engine, wasm).map_err(|error| InstantiateError::Failed(format!("{error:#}")))?;
+                let module = Module::new(&self.engine, wasm)
+                    .map_err(|error| InstantiateError::Failed(format!("{error:#}")))?;
                 self.compiled = Some((wasm.to_vec(), module.clone()));
                 module
             }
         };
-        let linked = self.linker.instantiate_pre(&module).map_err(|error| InstantiateError::Unlinkable(format!("{error:#}")))?;
-        let instance = if self.granted { self.cuda.instance() } else { self.cuda.instance_without_capability() };
+        let linked = self
+            .linker
+            .instantiate_pre(&module)
+            .map_err(|error| InstantiateError::Unlinkable(format!("{error:#}")))?;
+        let instance = if self.granted {
+            self.cuda.instance()
+        } else {
+            self.cuda.instance_without_capability()
+        };
         let mut store = Store::new(&self.engine, GuestState::new(instance));
         store.set_epoch_deadline(epochs(limit));
-        let instance = linked.instantiate(&mut store).map_err(|error| match error.downcast_ref::<Trap>() {
-            Some(trap) => InstantiateError::Start(trap.to_string()),
-            None => InstantiateError::Failed(format!("{error:#}")),
-        })?;
+        let instance =
+            linked
+                .instantiate(&mut store)
+                .map_err(|error| match error.downcast_ref::<Trap>() {
+                    Some(trap) => InstantiateError::Start(trap.to_string()),
+                    None => InstantiateError::Failed(format!("{error:#}")),
+                })?;
         Ok(Box::new(InProcess { store, instance }))
     }
 }
@@ -130,13 +162,13 @@ impl Guest for InProcess {
         let Some(function) = self.instance.get_func(&mut self.store, export) else {
             return Outcome::Failed(format!("the module has no exported function `{export}`"));
         };
-        let args: Vec<Val> = args.iter().map(|value| to_wasmtime(*value)).collect();
+        let args: Vec<Val> = args.iter().map(|value| (*value).into()).collect();
         let mut results = vec![Val::I32(0); function.ty(&self.store).results().len()];
         self.store.set_epoch_deadline(epochs(limit));
         match function.call(&mut self.store, &args, &mut results) {
-            Ok(()) => match results.iter().map(from_wasmtime).collect() {
-                Some(values) => Outcome::Returned(values),
-                None => Outcome::Failed(format!("`{export}` returned a value that is no number")),
+            Ok(()) => match results.iter().map(Value::try_from).collect() {
+                Ok(values) => Outcome::Returned(values),
+                Err(error) => Outcome::Failed(format!("result of `{export}`: {error}")),
             },
             Err(error) => match error.downcast_ref::<Trap>() {
                 Some(Trap::Interrupt) => Outcome::TimedOut,
@@ -153,28 +185,42 @@ impl Guest for InProcess {
     }
 }
 
-fn to_wasmtime(value: Value) -> Val {
-    match value {
-        Value::I32(value) => Val::I32(value),
-        Value::I64(value) => Val::I64(value),
-        Value::F32(bits) => Val::F32(bits),
-        Value::F64(bits) => Val::F64(bits),
+impl From<Value> for Val {
+    fn from(value: Value) -> Val {
+        match value {
+            Value::I32(value) => Val::I32(value),
+            Value::I64(value) => Val::I64(value),
+            Value::F32(bits) => Val::F32(bits),
+            Value::F64(bits) => Val::F64(bits),
+        }
     }
 }
 
-fn from_wasmtime(value: &Val) -> Option<Value> {
-    match value {
-        Val::I32(value) => Some(Value::I32(*value)),
-        Val::I64(value) => Some(Value::I64(*value)),
-        Val::F32(bits) => Some(Value::F32(*bits)),
-        Val::F64(bits) => Some(Value::F64(*bits)),
-        _ => None,
+impl TryFrom<&Val> for Value {
+    type Error = NotANumber;
+
+    fn try_from(value: &Val) -> Result<Value, NotANumber> {
+        match value {
+            Val::I32(value) => Ok(Value::I32(*value)),
+            Val::I64(value) => Ok(Value::I64(*value)),
+            Val::F32(bits) => Ok(Value::F32(*bits)),
+            Val::F64(bits) => Ok(Value::F64(*bits)),
+            _ => Err(NotANumber),
+        }
     }
 }
+
+/// A wasmtime value that is a vector or a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a number: the suite exchanges i32, i64, f32 and f64")]
+pub struct NotANumber;
 
 /// How many ticks a guest may run; one more, since the current tick is already under way.
 fn epochs(limit: Duration) -> u64 {
-    u64::try_from(limit.as_nanos().div_ceil(EPOCH.as_nanos())).unwrap_or(u64::MAX / 2).saturating_add(1).min(u64::MAX / 2)
+    u64::try_from(limit.as_nanos().div_ceil(EPOCH.as_nanos()))
+        .unwrap_or(u64::MAX / 2)
+        .saturating_add(1)
+        .min(u64::MAX / 2)
 }
 
 /// How often running guests look whether their time is up.

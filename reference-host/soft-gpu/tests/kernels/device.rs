@@ -1,0 +1,239 @@
+//! A small host: modules from the fixtures, buffers, launches, and seeded data.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use soft_gpu::{Globals, LaunchConfig, Memory, Module, launch};
+
+/// One build of one file of kernels.
+pub(crate) struct Kernels {
+    module: Module,
+    pub(crate) globals: Globals,
+    /// `scan.ptx` or `scan.debug.ptx`, for messages.
+    pub(crate) file: String,
+    pub(crate) debug: bool,
+}
+
+/// Both builds that nvcc made of one `.cu` file.
+pub(crate) fn builds(name: &str) -> [Kernels; 2] {
+    [
+        release(name),
+        Kernels::load(format!("{name}.debug.ptx"), true),
+    ]
+}
+
+/// The release build alone.
+pub(crate) fn release(name: &str) -> Kernels {
+    Kernels::load(format!("{name}.ptx"), false)
+}
+
+impl Kernels {
+    fn load(file: String, debug: bool) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures/kernels")
+            .join(&file);
+        let source =
+            std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let module = Module::load(&source).unwrap_or_else(|error| panic!("{file}:{error}"));
+        Self {
+            globals: module.globals(),
+            module,
+            file,
+            debug,
+        }
+    }
+
+    /// Writes a `.const` or `.global` variable from its first byte on.
+    pub(crate) fn set<T: Value>(&mut self, variable: &str, values: &[T]) {
+        let bytes = bytes_of(values);
+        let target = self
+            .globals
+            .variable_mut(variable)
+            .unwrap_or_else(|| panic!("no variable {variable}"));
+        assert_eq!(target.len(), bytes.len(), "{variable}");
+        target.copy_from_slice(&bytes);
+    }
+
+    /// Runs one kernel to its end; a fault fails the test.
+    pub(crate) fn run(&mut self, entry: &str, shape: Shape, args: &mut [Arg]) {
+        let kernel = self
+            .module
+            .entry(entry)
+            .unwrap_or_else(|| panic!("{} has no {entry}", self.file));
+        assert_eq!(kernel.params().len(), args.len(), "{entry}");
+        let mut params = vec![0; kernel.param_bytes() as usize];
+        let mut memory = Memory::new();
+        for (index, (param, arg)) in kernel.params().iter().zip(args).enumerate() {
+            let address = BUFFERS_BASE + index as u64 * BUFFERS_STRIDE;
+            let value = match arg {
+                Arg::Buffer(bytes) => {
+                    memory.map(address, bytes).expect("buffers do not overlap");
+                    address.to_le_bytes().to_vec()
+                }
+                Arg::Value(bytes) => bytes.clone(),
+            };
+            assert_eq!(
+                param.size_bytes as usize,
+                value.len(),
+                "{entry}: {}",
+                param.name
+            );
+            params[param.offset_bytes as usize..][..value.len()].copy_from_slice(&value);
+        }
+        let config = LaunchConfig {
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared_bytes: shape.dynamic_shared_bytes,
+            instruction_budget: 1 << 40,
+        };
+        let result = launch(
+            &self.module,
+            kernel,
+            &config,
+            &params,
+            &mut self.globals,
+            &mut memory,
+        );
+        if let Err(error) = result {
+            panic!("{} {entry} {shape:?}: {error}", self.file);
+        }
+    }
+}
+
+/// Grid and block of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_shared_bytes: u32,
+}
+
+impl Shape {
+    pub(crate) fn line(blocks: u32, threads: u32) -> Self {
+        Self::plane([blocks, 1], [threads, 1])
+    }
+
+    pub(crate) fn plane(grid: [u32; 2], block: [u32; 2]) -> Self {
+        Self {
+            grid: [grid[0], grid[1], 1],
+            block: [block[0], block[1], 1],
+            dynamic_shared_bytes: 0,
+        }
+    }
+
+    pub(crate) fn threads(self) -> usize {
+        self.grid
+            .iter()
+            .chain(&self.block)
+            .map(|extent| *extent as usize)
+            .product()
+    }
+}
+
+/// One kernel argument.
+pub(crate) enum Arg {
+    /// A pointer to these bytes.
+    Buffer(Vec<u8>),
+    /// The value itself.
+    Value(Vec<u8>),
+}
+
+impl Arg {
+    pub(crate) fn buffer<T: Value>(values: &[T]) -> Self {
+        Self::Buffer(bytes_of(values))
+    }
+
+    pub(crate) fn value<T: Value>(value: T) -> Self {
+        Self::Value(bytes_of(&[value]))
+    }
+
+    /// What a buffer holds now.
+    pub(crate) fn values<T: Value>(&self) -> Vec<T> {
+        let Self::Buffer(bytes) = self else {
+            panic!("not a buffer")
+        };
+        bytes.chunks_exact(T::BYTES).map(T::of_bytes).collect()
+    }
+}
+
+/// A number as it lies in device memory.
+pub(crate) trait Value: Copy {
+    const BYTES: usize;
+    fn bytes(self) -> Vec<u8>;
+    fn of_bytes(bytes: &[u8]) -> Self;
+}
+
+macro_rules! values {
+    ($($number:ty),*) => {$(
+        impl Value for $number {
+            const BYTES: usize = size_of::<$number>();
+            fn bytes(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+            fn of_bytes(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("as many bytes as the number has"))
+            }
+        }
+    )*};
+}
+values!(u8, i32, u32, i64, u64, f32, f64);
+
+pub(crate) fn bytes_of<T: Value>(values: &[T]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.bytes()).collect()
+}
+
+/// Compares element by element and names the first difference.
+#[track_caller]
+pub(crate) fn assert_same<T: PartialEq + Debug>(found: &[T], expected: &[T], what: impl Debug) {
+    assert_eq!(found.len(), expected.len(), "{what:?}");
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!(
+            found == expected,
+            "{what:?}, element {index}: found {found:?}, expected {expected:?}"
+        );
+    }
+}
+
+/// The bits of floating-point numbers, so that zeros of both signs differ and NaNs compare.
+pub(crate) fn bits32(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// Seeded random numbers (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn u32(&mut self) -> u32 {
+        (self.u64() >> 32) as u32
+    }
+
+    pub(crate) fn i32(&mut self) -> i32 {
+        self.u32().cast_signed()
+    }
+
+    /// Between -1000 and 1000, with all bits of the fraction in use.
+    pub(crate) fn f32(&mut self) -> f32 {
+        (self.f64()) as f32
+    }
+
+    /// Between -1000 and 1000, with all bits of the fraction in use.
+    pub(crate) fn f64(&mut self) -> f64 {
+        (self.u64() >> 11) as f64 * (2000.0 / (1u64 << 53) as f64) - 1000.0
+    }
+
+    pub(crate) fn many<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..count).map(|_| one(self)).collect()
+    }
+}
+
+/// Above 4 GiB, so that an address cut to 32 bits cannot work.
+const BUFFERS_BASE: u64 = 0x7_0000_0000;
+const BUFFERS_STRIDE: u64 = 0x1000_0000;

@@ -11,8 +11,10 @@ use crate::parser::SyntaxError;
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(error = LexError)]
 #[logos(skip r"[ \t\r\n\x0c]+")]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
-#[logos(skip(r#"#(line)?[ \t]*[0-9]+[ \t]*"[^"\n]*"[^\n]*"#, allow_greedy = true))]
+#[logos(skip(
+    r#"//[^\n]*|#(line)?[ \t]*[0-9]+[ \t]*"[^"\n]*"[^\n]*"#,
+    allow_greedy = true
+))]
 pub(crate) enum Token {
     /// A name, an opcode, a register, a label.
     #[regex(r"[A-Za-z][A-Za-z0-9_$]*")]

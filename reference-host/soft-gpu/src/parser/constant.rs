@@ -82,14 +82,6 @@ impl Cursor<'_> {
         self.ternary(value, 0)
     }
 
-    /// A constant expression that must be an integer.
-    pub(super) fn integer_constant(&mut self) -> Parse<i128> {
-        let pos = self.pos;
-        self.constant()?
-            .integer()
-            .ok_or_else(|| failure_at(pos, SyntaxError::IntegerNeeded))
-    }
-
     /// A constant expression as the offset of an address, modulo 2^64.
     pub(super) fn offset(&mut self) -> Parse<i64> {
         let pos = self.pos;

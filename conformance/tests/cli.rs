@@ -1,0 +1,478 @@
+//! The program as its users start it: arguments, exit status, files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value as Json;
+
+#[test]
+fn good_cases_give_status_0_and_a_summary() {
+    let output = on_data(&["run", "--runtime", "reference:none", "--filter", "sync"]);
+    assert_status(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains("conformant: 9 of 9 cases passed"), "{text}");
+    assert!(text.contains("profile no-device"), "{text}");
+    assert!(!text.contains('\u{1b}'), "colours in a pipe");
+}
+
+#[test]
+fn each_bad_outcome_is_told_apart_and_gives_status_1() {
+    let output = on_data(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--timeout",
+        "0.2",
+        "--format",
+        "json",
+        "--filter",
+        "misbehave",
+    ]);
+    assert_status(&output, 1);
+    let json: Json = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let cases: Vec<(&str, &str)> = json["cases"]
+        .as_array()
+        .expect("cases")
+        .iter()
+        .map(|case| {
+            (
+                case["id"].as_str().expect("id"),
+                case["outcome"].as_str().expect("outcome"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("misbehave/guest/fine", "pass"),
+        ("misbehave/guest/wrong", "fail"),
+        ("misbehave/guest/trap", "fail"),
+        ("misbehave/guest/spin", "timeout"),
+        ("misbehave/guest/after", "pass"),
+        ("misbehave/weak/answer", "fail"),
+    ];
+    assert_eq!(cases, expected);
+}
+
+#[test]
+fn a_broken_should_is_shown_and_gives_status_0() {
+    let output = on_data(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--filter",
+        "misbehave/weak",
+    ]);
+    assert_status(&output, 0);
+    assert!(
+        stdout(&output).starts_with("FAIL misbehave/weak/answer\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn the_rerun_line_reruns_the_case() {
+    let failing = stdout(&on_data(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--filter",
+        "misbehave/guest/wrong",
+    ]));
+    let line = failing
+        .lines()
+        .find_map(|line| line.strip_prefix("  rerun     cargo conformance "))
+        .expect("a rerun line");
+    let arguments: Vec<String> = line
+        .split(' ')
+        .map(|word| word.trim_matches('\'').to_owned())
+        .collect();
+    let again = program(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_status(&again, 1);
+    assert!(
+        stdout(&again).contains("0 of 1 cases passed"),
+        "{}",
+        stdout(&again)
+    );
+}
+
+#[test]
+fn bad_arguments_give_status_2_and_say_why() {
+    let table: [(&[&str], &str); 9] = [
+        (&["run", "--runtime", "reference:gpu"], "reference:gpu"),
+        (&["run", "--frobnicate"], "--frobnicate"),
+        (&["run", "--jobs", "0"], "--jobs"),
+        (&["run", "--timeout", "0"], "--timeout"),
+        (&["run", "--profile", "phone"], "phone"),
+        (
+            &["run", "--runtime", "reference:none", "--profile", "device"],
+            "no-device",
+        ),
+        (
+            &["run", "--filter", "nothing/like/this"],
+            "nothing/like/this",
+        ),
+        (&["run", "--filter", "a[b"], "a[b"),
+        (&["explain", "no.such.thing"], "no.such.thing"),
+    ];
+    for (arguments, piece) in table {
+        let output = on_data(arguments);
+        assert_status(&output, 2);
+        assert!(
+            stderr(&output).contains(piece),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_malformed_suite_gives_status_2_and_the_place() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let file = folder.path().join("bad.wat");
+    let good = fs::read_to_string(data().join("fixtures/sync/idle.wat")).expect("fixture");
+    let table = [
+        (good.replace("title =", "titel ="), "bad.wat:1:5: "),
+        (
+            good.replace("sync.idle", "sync.idel"),
+            "bad.wat:2:21: unknown requirement `sync.idel`",
+        ),
+        (
+            good.replace("call = \"sync\"", "call = \"sink\""),
+            "bad.wat:5:12: unknown call `sink`",
+        ),
+        (
+            good.replace("expect = \"ok\"", "expect = \"ok\"\n;;! save = \"k\""),
+            "bad.wat:7:14: `save` in a step of 2 expansions",
+        ),
+        (
+            good.replace("(memory", "(memery"),
+            "bad.wat:12:4: invalid WAT",
+        ),
+        (
+            "\0asm\u{1}\0\0\0".to_owned(),
+            "bad.wat:1:1: no front matter",
+        ),
+    ];
+    for (text, piece) in table {
+        fs::write(&file, &text).expect("write");
+        let output = on(folder.path(), &["list"]);
+        assert_status(&output, 2);
+        assert!(stderr(&output).contains(piece), "{}", stderr(&output));
+    }
+    fs::write(&file, b";;! title = \"\xFF\"\n").expect("write");
+    assert!(stderr(&on(folder.path(), &["run"])).contains("bad.wat: is not UTF-8 text"));
+}
+
+#[test]
+fn folders_that_cannot_be_read_or_are_empty_give_status_2() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let missing = folder.path().join("missing");
+    for (path, piece) in [
+        (missing.as_path(), "missing: cannot be read"),
+        (folder.path(), "holds no `.wat` fixture"),
+    ] {
+        let output = on(path, &["run"]);
+        assert_status(&output, 2);
+        assert!(stderr(&output).contains(piece), "{}", stderr(&output));
+    }
+    let output = program(&[
+        "list",
+        "--fixtures",
+        &data().join("fixtures").to_string_lossy(),
+        "--catalogue",
+        &missing.to_string_lossy(),
+    ]);
+    assert_status(&output, 2);
+    assert!(
+        stderr(&output).contains("missing: cannot be read"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_report_is_written_whole() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let file = folder.path().join("report.json");
+    fs::write(&file, "old").expect("write");
+    let path = file.to_string_lossy().into_owned();
+    let output = on_data(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--filter",
+        "sync",
+        "--format",
+        "json",
+        "--output",
+        &path,
+    ]);
+    assert_status(&output, 0);
+    assert_eq!(stdout(&output), "");
+    let json: Json =
+        serde_json::from_str(&fs::read_to_string(&file).expect("report")).expect("JSON");
+    assert_eq!(json["summary"]["must"]["passed"], 8);
+    assert_eq!(
+        fs::read_dir(folder.path()).expect("folder").count(),
+        1,
+        "a temporary file is left"
+    );
+}
+
+#[test]
+fn an_output_that_cannot_be_written_gives_status_2_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let missing = folder
+        .path()
+        .join("missing/report")
+        .to_string_lossy()
+        .into_owned();
+    let itself = folder.path().to_string_lossy().into_owned();
+    for path in [missing.as_str(), itself.as_str()] {
+        let output = on_data(&["run", "--filter", "sync", "--output", path]);
+        assert_status(&output, 2);
+        assert!(
+            stderr(&output).contains(&format!("cannot write {path}")),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("folder").count(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_gives_status_2() {
+    let output = on_data(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--filter",
+        "sync",
+        "--output",
+        "/dev/full",
+    ]);
+    assert_status(&output, 2);
+    assert!(
+        stderr(&output).contains("cannot write /dev/full"),
+        "{}",
+        stderr(&output)
+    );
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let status = command(&["list"])
+        .stdout(full)
+        .output()
+        .expect("start")
+        .status;
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_gives_status_2_one_line_and_no_file() {
+    use std::io::Read;
+    use std::process::Stdio;
+
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let report = folder.path().join("report").to_string_lossy().into_owned();
+    let fixtures = data().join("fixtures").to_string_lossy().into_owned();
+    let catalogue = data()
+        .join("requirements.toml")
+        .to_string_lossy()
+        .into_owned();
+    let mut child = command(&[
+        "run",
+        "--runtime",
+        "reference:none",
+        "--timeout",
+        "600",
+        "--filter",
+        "misbehave/guest/spin",
+        "--output",
+        &report,
+        "--fixtures",
+        &fixtures,
+        "--catalogue",
+        &catalogue,
+    ])
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("start");
+    // The guest spins for ten minutes; interrupt again and again until the handler is in place and has been heard.
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("wait") {
+            break status;
+        }
+        if handles_interrupts(child.id()) {
+            let sent = Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .expect("kill");
+            assert!(sent.success() || child.try_wait().expect("wait").is_some());
+        }
+        std::thread::yield_now();
+    };
+    let mut text = String::new();
+    child
+        .stderr
+        .take()
+        .expect("pipe")
+        .read_to_string(&mut text)
+        .expect("read");
+    assert_eq!(status.code(), Some(2), "{text}");
+    assert_eq!(
+        text,
+        "error: interrupted after 0 of 1 cases; nothing was written\n"
+    );
+    assert_eq!(fs::read_dir(folder.path()).expect("folder").count(), 0);
+}
+
+/// Whether the process has a handler for SIGINT; before that the signal would simply end it.
+#[cfg(unix)]
+fn handles_interrupts(process: u32) -> bool {
+    const SIGINT_BIT: u64 = 1 << 1;
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigCgt:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask & SIGINT_BIT != 0)
+}
+
+#[test]
+fn lists_and_explanations_name_ids() {
+    let cases = stdout(&on_data(&["list"]));
+    assert!(
+        cases.contains("must   sync/idle/sync[again=2]  (device, no-device)\n"),
+        "{cases}"
+    );
+    assert_eq!(cases.lines().count(), 15);
+    let chosen = stdout(&on_data(&[
+        "list",
+        "--filter",
+        "sync/idle",
+        "--profile",
+        "device",
+    ]));
+    assert_eq!(
+        chosen,
+        "must   sync/idle/sync[again=1]  (device)\nmust   sync/idle/sync[again=2]  (device)\n"
+    );
+    let requirements = stdout(&on_data(&["list", "--requirements"]));
+    let row = requirements
+        .lines()
+        .find(|line| line.starts_with("error.recorded"))
+        .expect("a row");
+    assert_eq!(
+        row.split_whitespace().take(6).collect::<Vec<_>>(),
+        ["error.recorded", "should", "diagnostic", "2", "2", "0"]
+    );
+    let requirement = stdout(&on_data(&["explain", "sync.idle"]));
+    assert!(
+        requirement.contains("sync answers 0 when nothing is outstanding.\n"),
+        "{requirement}"
+    );
+    assert!(
+        requirement.contains("  sync/idle/sync[again=1]\n"),
+        "{requirement}"
+    );
+    let case = stdout(&on_data(&["explain", "sync/idle/sync[again=1]"]));
+    assert!(
+        case.contains("expected on device: ok\n") && case.contains("(module\n"),
+        "{case}"
+    );
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_change_nothing() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    for (mark, ends) in [("", "\r\n"), ("\u{FEFF}", "\n"), ("\u{FEFF}", "\r\n")] {
+        for path in [
+            "sync/idle.wat",
+            "sync/error.wat",
+            "sync/reserved.wat",
+            "misbehave/guest.wat",
+            "misbehave/weak.wat",
+        ] {
+            let text = fs::read_to_string(data().join("fixtures").join(path)).expect("fixture");
+            let target = folder.path().join(path);
+            fs::create_dir_all(target.parent().expect("folder")).expect("create");
+            fs::write(target, format!("{mark}{}", text.replace('\n', ends))).expect("write");
+        }
+        let run = |fixtures: &Path| -> Json {
+            let output = on(
+                fixtures,
+                &[
+                    "run",
+                    "--runtime",
+                    "reference:none",
+                    "--filter",
+                    "sync",
+                    "--format",
+                    "json",
+                ],
+            );
+            let mut json: Json = serde_json::from_str(&stdout(&output)).expect("JSON");
+            for case in json["cases"].as_array_mut().expect("cases") {
+                case["ms"] = Json::Null;
+            }
+            json
+        };
+        assert_eq!(
+            run(folder.path()),
+            run(&data().join("fixtures")),
+            "{mark:?} {ends:?}"
+        );
+    }
+}
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wasi-cuda-conformance"));
+    command.args(arguments);
+    command
+}
+
+fn program(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the program starts")
+}
+
+/// Runs the program on a folder of fixtures, with the test catalogue.
+fn on(fixtures: &Path, arguments: &[&str]) -> Output {
+    let catalogue = data().join("requirements.toml");
+    let mut all = arguments.to_vec();
+    let (fixtures, catalogue) = (fixtures.to_string_lossy(), catalogue.to_string_lossy());
+    all.extend(["--fixtures", &*fixtures, "--catalogue", &*catalogue]);
+    program(&all)
+}
+
+fn on_data(arguments: &[&str]) -> Output {
+    on(&data().join("fixtures"), arguments)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+#[track_caller]
+fn assert_status(output: &Output, status: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{}{}",
+        stdout(output),
+        stderr(output)
+    );
+}

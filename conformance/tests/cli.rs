@@ -144,7 +144,7 @@ fn a_malformed_suite_gives_status_2_and_the_place() {
         ),
         (
             good.replace("expect = \"ok\"", "expect = \"ok\"\n;;! save = \"k\""),
-            "bad.wat:7:14: `save` in a step of 2 expansions",
+            "bad.wat:8:12: `save` in a step of 2 expansions",
         ),
         (
             good.replace("(memory", "(memery"),

@@ -63,8 +63,8 @@ fn case_ids_are_unique() {
     }
 }
 
-/// On a device, a fixture that expects a refusal also shows a call that succeeds: of the same export, or one that it
-/// marks as `control`. A module that must not link has a module in its folder that must.
+/// On a device, a fixture that expects a refusal also shows a control: a call of the same export that succeeds, or a
+/// step that says it is one. A module that must not link has one in its folder that must.
 #[test]
 fn every_refusal_has_its_control() {
     let suite = embedded();
@@ -77,47 +77,42 @@ fn every_refusal_has_its_control() {
             .rsplit_once('/')
             .map_or("", |(folder, _)| folder);
         let actions = match &fixture.plan {
+            Plan::Link(case) if case.control => {
+                linking_folders.insert(folder);
+                continue;
+            }
             Plan::Link(case) => {
-                let accepted = Profile::ALL
-                    .iter()
-                    .filter_map(|profile| case.expectation.under(*profile))
-                    .flatten();
-                for accept in accepted {
-                    match accept {
-                        Accept::Links => drop(linking_folders.insert(folder)),
-                        _ => drop(refusing_folders.insert(folder, &case.id)),
-                    }
-                }
+                refusing_folders.insert(folder, &case.id);
                 continue;
             }
             Plan::Steps(actions) => actions,
         };
+        linking_folders.insert(folder);
         let calls = || {
             actions.iter().filter_map(|action| match action {
                 Action::Call(call) => Some((call, call.case.expectation.under(Profile::Device)?)),
                 Action::Drop(_) | Action::Instantiate(_) => None,
             })
         };
-        for (call, _) in
-            calls().filter(|(_, accepted)| accepted.iter().all(|accept| accept.is_refusal()))
-        {
+        let refusals = calls().filter(|(call, accepted)| {
+            !call.case.control && accepted.iter().all(|accept| accept.is_refusal())
+        });
+        for (refusal, _) in refusals {
             let has_control = calls().any(|(other, accepted)| {
-                (other.export == call.export || other.case.control)
-                    && accepted
-                        .iter()
-                        .all(|accept| !accept.is_refusal() && *accept != Accept::Any)
+                let succeeds = accepted
+                    .iter()
+                    .all(|accept| !accept.is_refusal() && *accept != Accept::Any);
+                other.case.control || (other.export == refusal.export && succeeds)
             });
             if !has_control {
-                lacking.push(call.case.id.as_str());
+                lacking.push(refusal.case.id.as_str());
             }
         }
     }
-    lacking.extend(
-        refusing_folders
-            .iter()
-            .filter(|(folder, _)| !linking_folders.contains(*folder))
-            .map(|(_, id)| id.as_str()),
-    );
+    let alone = refusing_folders
+        .iter()
+        .filter(|(folder, _)| !linking_folders.contains(*folder));
+    lacking.extend(alone.map(|(_, id)| id.as_str()));
     assert!(lacking.is_empty(), "no control for {lacking:#?}");
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 
 const EXIT_STATUS: &str = "\
 Exit status:
-  0  conformant: no `must` case failed, and nothing crashed, hung or could not be judged
+  0  conformant: every `must` case passed, and nothing crashed or hung
      (failed `should` and `may` cases are shown and do not change the status)
   1  not conformant
   2  the suite could not do its job: bad arguments, a malformed fixture, an unwritable output, Ctrl-C

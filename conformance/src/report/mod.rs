@@ -77,12 +77,13 @@ impl CaseResult {
         }
     }
 
-    /// Whether a host with this result is not conformant: a broken `must`, or a crash, hang or error at any level.
+    /// Whether a host with this result is not conformant: a `must` that is broken or could not be judged, or a crash
+    /// or hang at any level.
     pub fn breaks_conformance(&self) -> bool {
         match self.verdict {
             Verdict::Pass | Verdict::Skip => false,
-            Verdict::Fail => self.level == Level::Must,
-            Verdict::Crash | Verdict::Timeout | Verdict::Error => true,
+            Verdict::Fail | Verdict::Error => self.level == Level::Must,
+            Verdict::Crash | Verdict::Timeout => true,
         }
     }
 }
@@ -123,7 +124,7 @@ impl Counts {
 }
 
 impl Report {
-    /// Whether no `must` case failed and every case that ran came to an end.
+    /// Whether every `must` case passed or was skipped, and nothing crashed or hung.
     pub fn is_conformant(&self) -> bool {
         !self.cases.iter().any(CaseResult::breaks_conformance)
     }

@@ -60,10 +60,11 @@ pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
                 cursor.expect(Token::Colon, "`:` after a label")?;
             }
             Token::Dot if matches!(cursor.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
+                let wide = matches!(cursor.text(), ".b32" | ".b64");
                 cursor.advance()?;
-                datum(cursor)?;
+                datum(cursor, wide)?;
                 while cursor.eat(Token::Comma)? {
-                    datum(cursor)?;
+                    datum(cursor, wide)?;
                 }
             }
             _ => {
@@ -75,27 +76,27 @@ pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
     }
 }
 
-/// An integer, `label`, `label+integer` or `label-label`.
-fn datum(cursor: &mut Cursor<'_>) -> Parse<()> {
-    if matches!(cursor.token, Token::Name | Token::Dot) {
-        label(cursor)?;
-        if cursor.eat(Token::Minus)? {
-            return match cursor.token {
-                Token::Dot | Token::Name => cursor.advance(),
-                _ => Err(cursor.unexpected("a label")),
-            };
-        }
+/// An integer or, where an address fits, `label`, `label+integer` or `label-label`.
+fn datum(cursor: &mut Cursor<'_>, wide: bool) -> Parse<()> {
+    if !wide || !matches!(cursor.token, Token::Name | Token::Dot) {
+        cursor.eat(Token::Minus)?;
+        return cursor
+            .integer("an integer, or a label in `.b32` and `.b64`")
+            .map(drop);
+    }
+    label(cursor)?;
+    if !cursor.eat(Token::Minus)? {
         return Ok(());
     }
-    cursor.eat(Token::Minus)?;
-    cursor.integer("an integer or a label").map(drop)
+    cursor.name("a label").map(drop)
 }
 
-/// The name of a label or section, perhaps with an offset.
+/// The name of a label or of a debug section, perhaps with an offset.
 fn label(cursor: &mut Cursor<'_>) -> Parse<()> {
     match cursor.token {
-        Token::Name | Token::Dot => cursor.advance()?,
-        _ => return Err(cursor.unexpected("a label")),
+        Token::Name => cursor.advance()?,
+        Token::Dot if cursor.text().starts_with(".debug_") => cursor.advance()?,
+        _ => return Err(cursor.unexpected("a label or the name of a debug section")),
     }
     if cursor.eat(Token::Plus)? {
         cursor.integer("an offset")?;

@@ -1,0 +1,132 @@
+//! Sources that are refused, with cause and place.
+
+use super::{HEAD, in_body};
+use crate::error::PtxErrorCause;
+use crate::parser::{SyntaxError, parse};
+
+/// Broken sources, the cause as a pattern, and line and column. Sources that are only a body begin at line 5.
+#[test]
+fn broken_sources_are_refused_at_the_right_place() {
+    macro_rules! cases {
+        ($wrap:expr; $($source:expr => $line:literal:$column:literal $error:pat,)*) => {$(
+            let source: &[u8] = &$wrap($source);
+            let error = parse(source).expect_err(concat!(stringify!($source), " is broken"));
+            assert!(matches!(&error.cause, PtxErrorCause::Syntax($error)), "{}: {error:?}", stringify!($source));
+            assert_eq!((error.at.line, error.at.column), ($line, $column), "{}: {error}", stringify!($source));
+        )*};
+    }
+    use SyntaxError as E;
+    cases! { |source: &[u8]| source.to_vec();
+        b"" => 1:1 E::MissingVersion,
+        b"\n .target sm_90" => 2:2 E::MissingVersion,
+        b".version 8 .target sm_90" => 1:10 E::Unexpected { .. },
+        b".version 8.1e1 .target sm_90" => 1:10 E::Unexpected { .. },
+        b".version" => 1:9 E::UnexpectedEnd { .. },
+        b".version 8.0\n.address_size 64" => 2:1 E::MissingTarget,
+        b".version 8.0\n.target 90" => 2:9 E::Unexpected { .. },
+        b".version 8.0\n.target sm_90 sm_80" => 2:15 E::Unexpected { .. },
+        b"\xEF\xBB\xBF.version 8.0" => 1:1 E::ByteOrderMark,
+        b".version 8.0 // \xff" => 1:17 E::NotUtf8,
+        b".version 8.0 // \0" => 1:17 E::ControlByte(0),
+    }
+    cases! { |source: &str| format!("{HEAD}{source}").into_bytes();
+        ".version 8.0" => 3:1 E::MisplacedDirective { .. },
+        ".address_size 64 .address_size 64" => 3:18 E::MisplacedDirective { .. },
+        ";" => 3:1 E::Unexpected { .. },
+        ".entry q{ret;} junk" => 3:16 E::Unexpected { .. },
+        ".loc 1 2 3" => 3:1 E::MisplacedDirective { .. },
+        ".visible .visible .func q{}" => 3:10 E::MisplacedDirective { .. },
+        ".func .visible q{}" => 3:7 E::Unexpected { .. },
+        ".visible" => 3:9 E::Unexpected { .. } | E::UnexpectedEnd { .. },
+        ".func q(.param .b32 a,) {}" => 3:23 E::Unexpected { .. },
+        ".entry q(.param .u64 a b) {}" => 3:24 E::Unexpected { .. },
+        ".entry q(.param .ptr .u64 a) {}" => 3:22 E::Unexpected { .. },
+        ".entry q() .maxntid 16 16 {}" => 3:24 E::Unexpected { .. },
+        ".entry q() .reqntid 16,2,2,2 {}" => 3:27 E::Unexpected { .. },
+        ".section debug_x {}" => 3:10 E::Unexpected { .. },
+        ".section .debug_x { L: .b32 L-4 }" => 3:31 E::Unexpected { .. },
+        ".shared .b32 x<4>[4];" => 3:18 E::Unexpected { .. },
+        ".shared .b32 x[4][];" => 3:19 E::Unexpected { .. },
+        ".entry q() .maxntid 16;" => 3:23 E::Unexpected { .. },
+        ".func q(.param .b32 a[2][3]);" => 3:25 E::Unexpected { .. },
+        ".entry q() .nosuch {}" => 3:12 E::MisplacedDirective { .. },
+        ".entry q() .pragma \"x\" {}" => 3:24 E::Unexpected { .. },
+        ".entry q" => 3:9 E::UnexpectedEnd { .. },
+        ".global .b8 .align 8 a;" => 3:13 E::Unexpected { .. },
+        ".global .f32 .v4 a;" => 3:14 E::Unexpected { .. },
+        ".global .b32 a[1+2];" => 3:17 E::Unexpected { .. },
+        ".global .b32 a[-1];" => 3:16 E::Unexpected { .. },
+        ".global .b32 a[18446744073709551616];" => 3:16 E::NumberTooLarge(_),
+        ".global .b32 a[3] = {1,2,};" => 3:26 E::Unexpected { .. },
+        ".global .b32 a[3] = {1 2};" => 3:24 E::Unexpected { .. },
+        ".global .b32 a[3] = {1" => 3:23 E::UnexpectedEnd { .. },
+        ".global .u64 p = a-4;" => 3:19 E::Unexpected { .. },
+        ".global .u64 p = generic(a+4);" => 3:27 E::Unexpected { .. },
+        ".global .b32 a" => 3:15 E::UnexpectedEnd { .. },
+        ".alias a;" => 3:9 E::Unexpected { .. },
+        ".file \"x\"" => 3:7 E::Unexpected { .. },
+        ".file 1 \"x" => 3:9 E::UnterminatedString,
+        ".pragma \"a\"" => 3:12 E::UnexpectedEnd { .. },
+        "# 1" => 3:1 E::StrayCharacter('#'),
+        "#define X 1" => 3:1 E::StrayCharacter('#'),
+        "\u{7f}" => 3:1 E::ControlByte(0x7f),
+        "\u{b}" => 3:1 E::ControlByte(0x0b),
+        "  \u{e9}" => 3:3 E::NonAscii('\u{e9}'),
+        "/* no end" => 3:1 E::UnterminatedComment,
+        ".section .d {\n.b64 a.b\n}" => 4:7 E::Unexpected { .. },
+        ".section .d {\n.b8 L\n}" => 4:5 E::Unexpected { .. },
+        ".section .d {\n.b32 .pred\n}" => 4:6 E::Unexpected { .. },
+        ".section .d {\n.b12 1\n}" => 4:1 E::Unexpected { .. },
+        ".section .d {\n.b8 1" => 4:6 E::UnexpectedEnd { .. },
+    }
+    cases! { |body: &str| in_body(body).into_bytes();
+        ";" => 5:1 E::Unexpected { .. },
+        "add.s32 a b, c;" => 5:11 E::Unexpected { .. },
+        "add.s32 a, b,;" => 5:14 E::Unexpected { .. },
+        "bar.sync 0" => 6:1 E::Unexpected { .. },
+        "@!p { ret; }" => 5:5 E::Unexpected { .. },
+        "@p L: ret;" => 5:5 E::Unexpected { .. },
+        "mov.b32 a, -b;" => 5:13 E::Unexpected { .. },
+        "mov.b32 a, 018;" => 5:12 E::BadNumber(_),
+        "mov.b32 a, 18446744073709551616;" => 5:12 E::NumberTooLarge(_),
+        "mov.b32 a, 1/0;" => 5:13 E::DivisionByZero,
+        "mov.b32 a, 1 % (2-2);" => 5:14 E::DivisionByZero,
+        "mov.b32 a, 1%0;" => 5:13 E::Unexpected { .. },
+        "mov.b32 a, 1.5+2;" => 5:15 E::ConstantKinds,
+        "mov.b32 a, 1.5 % 2.5;" => 5:16 E::ConstantKinds,
+        "mov.b32 a, -0f3F800000;" => 5:12 E::SingleInExpression,
+        "mov.b32 a, 1.5 + 0f3F800000;" => 5:16 E::SingleInExpression,
+        "mov.b32 a, 1.5/0.0;" => 5:15 E::DivisionByZero,
+        "mov.b32 a, 1 ? 1.5 : 2.5;" => 5:14 E::ConstantKinds,
+        "mov.b32 a, 1.5 && 2.5;" => 5:16 E::ConstantKinds,
+        "mov.b32 a, !1.5;" => 5:12 E::ConstantKinds,
+        "mov.b32 a, ~1.5;" => 5:12 E::ConstantKinds,
+        "mov.b32 a, (.f32)1;" => 5:13 E::Unexpected { .. },
+        "mov.b32 a, 1 ? 2;" => 5:17 E::Unexpected { .. },
+        "ld.b32 a, [b-4];" => 5:13 E::Unexpected { .. },
+        "ld.b32 a, [4+b];" => 5:14 E::Unexpected { .. },
+        "ld.b32 a, [b+c];" => 5:14 E::Unexpected { .. },
+        "ld.b32 a, [b+1.5];" => 5:14 E::IntegerNeeded,
+        "ld.b32 a, [];" => 5:12 E::Unexpected { .. },
+        "ld.b32 a, [b;" => 5:13 E::Unexpected { .. },
+        "ld.b32 {}, [b];" => 5:9 E::Unexpected { .. },
+        "ld.b32 {{a}}, [b];" => 5:9 E::Unexpected { .. },
+        "tex.2d.v4 {a}, [t, {x, y}];" => 5:18 E::TextureAddress,
+        "mov.u32 a, s[4];" => 5:13 E::IndexedOperand,
+        "setp.eq p|5, a, b;" => 5:11 E::Unexpected { .. },
+        "mov.b32 a, b|c;" => 5:13 E::Unexpected { .. },
+        "P: .callprototype (.param .b32 a) b ();" => 5:35 E::Unexpected { .. },
+        "call (r), f, ((a));" => 5:16 E::Unexpected { .. },
+        ".visible .shared .b32 a;" => 5:1 E::MisplacedDirective { .. },
+        ".branchtargets L;" => 5:1 E::MisplacedDirective { .. },
+        ".file 1 \"x\"" => 5:1 E::MisplacedDirective { .. },
+        ".reg .b32 a<2+2>;" => 5:14 E::Unexpected { .. },
+        ".reg .b32 5;" => 5:11 E::Unexpected { .. },
+        ".reg a;" => 5:6 E::Unexpected { .. },
+        ".loc 1 2" => 6:1 E::Unexpected { .. },
+        "T: .branchtargets A B;" => 5:21 E::Unexpected { .. },
+        "ret; }" => 6:1 E::Unexpected { .. },
+        "{ ret;" => 7:1 E::UnexpectedEnd { .. },
+        "ret; `" => 5:6 E::StrayCharacter('`'),
+    }
+}

@@ -10,6 +10,7 @@ use crate::sync::Arc;
 #[derive(Debug)]
 pub struct Host {
     pub(crate) device: Box<dyn Device>,
+    pub(crate) has_device: bool,
     pub(crate) kernels: Registry<dyn Kernel>,
     pub(crate) buffers: Registry<dyn Buffer>,
 }
@@ -31,6 +32,7 @@ impl Host {
             bytes: abi::MAX_DEVICE_BYTES_PER_HOST,
         };
         Arc::new(Self {
+            has_device: device.is_available(),
             device: Box::new(device),
             kernels: Registry::new(kernels, Limits::NONE),
             buffers: Registry::new(buffers, budget),

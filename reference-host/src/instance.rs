@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::fmt::Write;
 
 use crate::abi::{AbiError, MAX_LAST_ERROR_BYTES};
+use crate::device::{Buffer, Kernel};
 use crate::error::Error;
 use crate::host::Host;
-use crate::registry::Owner;
+use crate::registry::{Id, Owner, Usage};
 use crate::sync::Arc;
 
 /// State of one guest: its kernels, its device buffers, its last error, and whether it may use the interface.
@@ -14,76 +15,171 @@ use crate::sync::Arc;
 /// Dropping it gives back everything the guest held, its share of the host's budgets included.
 #[derive(Debug)]
 pub struct Instance {
-    pub(crate) host: Arc<Host>,
-    pub(crate) kernels: Owner,
-    pub(crate) buffers: Owner,
+    held: Held,
     granted: bool,
-    last_error: Option<Error>,
-    last_error_text: OnceCell<Box<str>>,
+    last_error: LastError,
 }
 
 impl Instance {
     pub(crate) fn new(host: Arc<Host>, granted: bool) -> Self {
         let (kernels, buffers) = (host.kernels.owner(), host.buffers.owner());
-        Self {
+        let held = Held {
             host,
             kernels,
             buffers,
+            outstanding: false,
+            recent_kernel: None,
+            recent_buffer: None,
+        };
+        Self {
+            held,
             granted,
-            last_error: None,
-            last_error_text: OnceCell::new(),
+            last_error: LastError::default(),
         }
     }
 
     /// The newest recorded error.
     #[must_use]
     pub fn last_error(&self) -> Option<&Error> {
-        self.last_error.as_ref()
+        self.last_error.error.as_ref()
     }
 
     /// The newest recorded error in words, at most [`MAX_LAST_ERROR_BYTES`] long; empty when there is none.
     #[must_use]
     pub fn last_error_text(&self) -> &str {
-        match &self.last_error {
-            Some(error) => self.last_error_text.get_or_init(|| message(error)),
-            None => "",
-        }
+        self.last_error.text()
     }
 
     /// The host that serves this instance.
     #[must_use]
     pub fn host(&self) -> &Arc<Host> {
-        &self.host
+        &self.held.host
     }
 
-    /// Runs one call: refuses it without the capability, and records why it failed.
+    /// Live kernels and the PTX bytes behind them.
+    #[must_use]
+    pub fn kernel_usage(&self) -> Usage {
+        self.held.host.kernels.usage_of(self.held.kernels)
+    }
+
+    /// Live device buffers and their bytes.
+    #[must_use]
+    pub fn buffer_usage(&self) -> Usage {
+        self.held.host.buffers.usage_of(self.held.buffers)
+    }
+
+    /// What the guest holds and where its errors go; -1 without the capability.
     #[inline]
-    pub(crate) fn answer<R>(
-        &mut self,
-        call: impl FnOnce(&mut Self) -> Result<R, Error>,
-        failed: impl FnOnce(i32) -> R,
-    ) -> R {
-        if !self.granted {
-            return failed(AbiError::NotAvailable.code());
+    pub(crate) fn enter(&mut self) -> Result<(&mut Held, &mut LastError), AbiError> {
+        if self.granted {
+            Ok((&mut self.held, &mut self.last_error))
+        } else {
+            Err(AbiError::NotAvailable)
         }
-        match call(self) {
-            Ok(value) => value,
-            Err(error) => failed(self.record(error)),
-        }
-    }
-
-    fn record(&mut self, error: Error) -> i32 {
-        let code = error.code().code();
-        self.last_error = Some(error);
-        self.last_error_text.take();
-        code
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.host.kernels.remove_owner(self.kernels);
-        self.host.buffers.remove_owner(self.buffers);
+        self.held.host.kernels.remove_owner(self.held.kernels);
+        self.held.host.buffers.remove_owner(self.held.buffers);
+    }
+}
+
+/// What a guest holds in its host.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) host: Arc<Host>,
+    pub(crate) kernels: Owner,
+    pub(crate) buffers: Owner,
+    /// Whether anything was launched that no `sync` has waited for.
+    pub(crate) outstanding: bool,
+    // The last kernel and buffer used: a guest that stays with them takes no lock and counts no reference.
+    recent_kernel: Option<(Id<dyn Kernel>, Arc<dyn Kernel>)>,
+    recent_buffer: Option<(Id<dyn Buffer>, Arc<dyn Buffer>)>,
+}
+
+impl Held {
+    /// The kernel with this id.
+    #[inline]
+    pub(crate) fn kernel(&mut self, id: Id<dyn Kernel>) -> Option<&dyn Kernel> {
+        if self
+            .recent_kernel
+            .as_ref()
+            .is_none_or(|(recent, _)| *recent != id)
+        {
+            self.recent_kernel = Some((id, self.host.kernels.lookup(self.kernels, id)?));
+        }
+        self.recent_kernel.as_ref().map(|(_, kernel)| &**kernel)
+    }
+
+    /// The buffer with this handle.
+    #[inline]
+    pub(crate) fn buffer(&mut self, handle: Id<dyn Buffer>) -> Option<&dyn Buffer> {
+        if self
+            .recent_buffer
+            .as_ref()
+            .is_none_or(|(recent, _)| *recent != handle)
+        {
+            self.recent_buffer = Some((handle, self.host.buffers.lookup(self.buffers, handle)?));
+        }
+        self.recent_buffer.as_ref().map(|(_, buffer)| &**buffer)
+    }
+
+    /// Ends the buffer with this handle.
+    #[inline]
+    pub(crate) fn free(&mut self, handle: Id<dyn Buffer>) -> Option<()> {
+        if self
+            .recent_buffer
+            .as_ref()
+            .is_some_and(|(recent, _)| *recent == handle)
+        {
+            self.recent_buffer = None;
+        }
+        self.host.buffers.remove(self.buffers, handle).map(drop)
+    }
+}
+
+/// The newest error as a value, and its words once somebody asked for them.
+#[derive(Debug, Default)]
+pub(crate) struct LastError {
+    error: Option<Error>,
+    text: OnceCell<Box<str>>,
+}
+
+impl LastError {
+    /// Keeps `error`; returns the code for the guest.
+    // Inlined so that the fields are stored where they stay: copying an error that was just put together costs
+    // more than finding it.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, error: impl Into<Error>) -> AbiError {
+        let error = error.into();
+        let code = error.code();
+        if self.text.get().is_some() {
+            self.text = OnceCell::new();
+        }
+        self.error = Some(error);
+        code
+    }
+
+    #[inline]
+    pub(crate) fn text(&self) -> &str {
+        match &self.error {
+            Some(error) => self.text.get_or_init(|| message(error)),
+            None => "",
+        }
+    }
+}
+
+/// Keeps the error of a result, and leaves its code.
+pub(crate) trait OrRecord<T> {
+    fn or_record(self, last_error: &mut LastError) -> Result<T, AbiError>;
+}
+
+impl<T, E: Into<Error>> OrRecord<T> for Result<T, E> {
+    #[inline(always)]
+    fn or_record(self, last_error: &mut LastError) -> Result<T, AbiError> {
+        self.map_err(|error| last_error.record(error))
     }
 }
 

@@ -11,11 +11,14 @@ use std::marker::PhantomData;
 
 use thiserror::Error;
 
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicI64, AtomicU64, Mutex, Ordering};
 
 /// A store of `T` with caps per owner and one budget for all owners together.
 pub struct Registry<T: ?Sized> {
     state: Mutex<State<T>>,
+    first_id: i64,
+    /// Written under the lock only.
+    next_id: AtomicI64,
     next_owner: AtomicU64,
     per_owner: Limits,
     budget: Limits,
@@ -26,12 +29,14 @@ impl<T: ?Sized> Registry<T> {
     #[must_use]
     pub fn new(per_owner: Limits, budget: Limits) -> Self {
         let state = State {
-            next_id: first_id(),
             total: Usage::default(),
             shelves: HashMap::default(),
         };
+        let first_id = first_id();
         Self {
             state: Mutex::new(state),
+            first_id,
+            next_id: AtomicI64::new(first_id),
             next_owner: AtomicU64::new(0),
             per_owner,
             budget,
@@ -77,6 +82,9 @@ impl<T: ?Sized> Registry<T> {
     /// The entry `id` of `owner`.
     #[must_use]
     pub fn lookup(&self, owner: Owner, id: Id<T>) -> Option<Arc<T>> {
+        if !self.was_given(id) {
+            return None;
+        }
         let state = self.state.lock();
         state
             .shelves
@@ -88,6 +96,9 @@ impl<T: ?Sized> Registry<T> {
 
     /// Takes the entry `id` of `owner` out and gives its quota back.
     pub fn remove(&self, owner: Owner, id: Id<T>) -> Option<Arc<T>> {
+        if !self.was_given(id) {
+            return None;
+        }
         let state = &mut *self.state.lock();
         let shelf = state.shelves.get_mut(&owner)?;
         let entry = shelf.entries.remove(&id)?;
@@ -140,7 +151,17 @@ impl<T: ?Sized> Registry<T> {
         self.state.lock().total
     }
 
-    fn usage_of(&self, owner: Owner) -> Usage {
+    /// Whether any entry ever had this id; one that none had needs no lock to be refused.
+    ///
+    /// Relaxed is enough: who holds an id got it after the store that made it count.
+    #[inline]
+    fn was_given(&self, id: Id<T>) -> bool {
+        id.0 >= self.first_id && id.0 < self.next_id.load(Ordering::Relaxed)
+    }
+
+    /// What `owner` uses, reserved entries included.
+    #[must_use]
+    pub fn usage_of(&self, owner: Owner) -> Usage {
         self.state
             .lock()
             .shelves
@@ -170,9 +191,8 @@ impl<T: ?Sized> Reservation<'_, T> {
     pub fn commit(self, value: Arc<T>) -> Id<T> {
         let id = {
             let state = &mut *self.registry.state.lock();
-            let id = Id::new(state.next_id);
             // Ids start below 2^62 and each costs a call: the sum cannot leave the positive i64.
-            state.next_id = state.next_id.wrapping_add(1);
+            let id = Id::new(self.registry.next_id.fetch_add(1, Ordering::Relaxed));
             let shelf = state.shelves.entry(self.owner).or_default();
             shelf.reserved = shelf.reserved.minus(self.bytes);
             shelf.entries.insert(
@@ -364,7 +384,6 @@ pub enum OverLimit {
 }
 
 struct State<T: ?Sized> {
-    next_id: i64,
     total: Usage,
     shelves: HashMap<Owner, Shelf<T>, foldhash::fast::RandomState>,
 }

@@ -1,3 +1,4 @@
+use crate::calls::raw;
 use crate::guest::GuestMemory;
 use crate::instance::Instance;
 
@@ -15,20 +16,16 @@ pub fn last_error_copy(
     dst_ptr: i32,
     dst_len: i32,
 ) -> i32 {
-    instance.answer(
-        |instance| {
-            let mut memory = GuestMemory::new(memory);
-            let destination = match memory.write("error message", dst_ptr, dst_len) {
-                Ok(destination) => destination,
-                Err(error) => return Ok(error.code().code()),
-            };
-            let text = instance.last_error_text().as_bytes();
-            let written = text.len().min(destination.len());
-            if let (Some(to), Some(from)) = (destination.get_mut(..written), text.get(..written)) {
-                to.copy_from_slice(from);
-            }
-            Ok(i32::try_from(written).unwrap_or(i32::MAX))
-        },
-        |code| code,
-    )
+    raw(instance, |_, last_error| {
+        let mut memory = GuestMemory::new(memory);
+        let destination = memory
+            .write("error message", dst_ptr, dst_len)
+            .map_err(|error| error.code())?;
+        let text = last_error.text().as_bytes();
+        let written = text.len().min(destination.len());
+        if let (Some(to), Some(from)) = (destination.get_mut(..written), text.get(..written)) {
+            to.copy_from_slice(from);
+        }
+        Ok(i32::try_from(written).unwrap_or(i32::MAX))
+    })
 }

@@ -1,3 +1,4 @@
+use crate::calls::raw;
 use crate::instance::Instance;
 
 /// Length in bytes of the newest recorded error's message; 0 when there is none.
@@ -7,8 +8,7 @@ use crate::instance::Instance;
 /// None but -1 without the capability.
 #[inline]
 pub fn last_error_len(instance: &mut Instance) -> i32 {
-    instance.answer(
-        |instance| Ok(i32::try_from(instance.last_error_text().len()).unwrap_or(i32::MAX)),
-        |code| code,
-    )
+    raw(instance, |_, last_error| {
+        Ok(i32::try_from(last_error.text().len()).unwrap_or(i32::MAX))
+    })
 }

@@ -1,9 +1,10 @@
-use crate::abi::{MAX_BLOCK_DIM, MAX_DYNAMIC_SHARED_BYTES, MAX_THREADS_PER_BLOCK};
+use crate::abi::{AbiError, MAX_BLOCK_DIM, MAX_DYNAMIC_SHARED_BYTES, MAX_THREADS_PER_BLOCK};
 use crate::argv::{self, Arg};
+use crate::calls::raw;
 use crate::device::{Kernel, Shape};
 use crate::error::Error;
 use crate::guest::GuestMemory;
-use crate::instance::Instance;
+use crate::instance::{Held, Instance, LastError, OrRecord};
 use crate::registry::Id;
 
 /// The raw arguments of a launch.
@@ -33,57 +34,94 @@ pub struct LaunchArgs {
 /// -2 for a region or a window outside memory, -8 for dimensions or dynamic shared memory out of range, -3 for
 /// an id that is not the caller's, -9 for records that are malformed or do not fit the parameters, -10 for
 /// records over the caps, -5 for a shape the device refuses or a kernel that faults, -1 without a device.
+// Inlined up to the shape: the ten arguments then stay in registers instead of passing through a struct.
+#[inline]
 pub fn launch(instance: &mut Instance, memory: Option<&mut [u8]>, args: LaunchArgs) -> i32 {
-    instance.answer(|instance| run(instance, memory, &args), |code| code)
-}
-
-fn run(instance: &Instance, memory: Option<&mut [u8]>, raw: &LaunchArgs) -> Result<i32, Error> {
-    let memory = GuestMemory::new(memory);
-    // An empty buffer is not a region: its offset means nothing.
-    let argv = if raw.args_len == 0 {
-        &[]
-    } else {
-        memory.read("kernel arguments", raw.args_ptr, raw.args_len)?
-    };
-    let shape = shape(raw)?;
-    let kernel = instance
-        .host
-        .kernels
-        .lookup(instance.kernels, Id::new(raw.kernel_id));
-    let kernel = kernel.ok_or(Error::UnknownKernel(raw.kernel_id))?;
-    let args = argv::decode(argv, memory.len_bytes())?;
-    match_params(&*kernel, &args)?;
-    kernel.launch(&shape, &args, memory.whole())?;
-    Ok(0)
-}
-
-fn shape(raw: &LaunchArgs) -> Result<Shape, Error> {
-    let positive = |axis: i32| u32::try_from(axis).ok().filter(|axis| *axis > 0);
-    let grid = each(raw.grid, positive).ok_or(Error::Grid(raw.grid))?;
-    let block = each(raw.block, |axis| {
-        positive(axis).filter(|axis| *axis <= MAX_BLOCK_DIM)
-    });
-    let block = block.ok_or(Error::Block(raw.block))?;
-    let threads = block
-        .iter()
-        .map(|axis| u64::from(*axis))
-        .fold(1, u64::saturating_mul);
-    if threads > MAX_THREADS_PER_BLOCK {
-        return Err(Error::Threads(block));
-    }
-    let dynamic_shared_bytes = u32::try_from(raw.shared_mem)
-        .ok()
-        .filter(|bytes| *bytes <= MAX_DYNAMIC_SHARED_BYTES);
-    let dynamic_shared_bytes = dynamic_shared_bytes.ok_or(Error::SharedMemory(raw.shared_mem))?;
-    Ok(Shape {
-        grid,
-        block,
-        dynamic_shared_bytes,
+    raw(instance, |held, last_error| {
+        let memory = GuestMemory::new(memory);
+        // An empty buffer is not a region: its offset means nothing.
+        if args.args_len != 0 {
+            memory
+                .read(ARGUMENTS, args.args_ptr, args.args_len)
+                .or_record(last_error)?;
+        }
+        let shape = shape(&args, last_error)?;
+        run(
+            held,
+            last_error,
+            memory,
+            args.kernel_id,
+            &shape,
+            args.args_ptr,
+            args.args_len,
+        )?;
+        Ok(0)
     })
 }
 
-fn each([x, y, z]: [i32; 3], axis: impl Fn(i32) -> Option<u32>) -> Option<[u32; 3]> {
-    Some([axis(x)?, axis(y)?, axis(z)?])
+const ARGUMENTS: &str = "kernel arguments";
+
+fn run(
+    held: &mut Held,
+    last_error: &mut LastError,
+    memory: GuestMemory<'_>,
+    kernel_id: i64,
+    shape: &Shape,
+    args_ptr: i32,
+    args_len: i32,
+) -> Result<(), AbiError> {
+    let has_device = held.host.has_device;
+    let kernel = held
+        .kernel(Id::new(kernel_id))
+        .ok_or(Error::UnknownKernel(kernel_id))
+        .or_record(last_error)?;
+    let argv = if args_len == 0 {
+        &[]
+    } else {
+        memory
+            .read(ARGUMENTS, args_ptr, args_len)
+            .or_record(last_error)?
+    };
+    let args = argv::decode(argv, memory.len_bytes()).or_record(last_error)?;
+    match_params(kernel, &args).or_record(last_error)?;
+    if !has_device {
+        return Err(last_error.record(Error::NotAvailable));
+    }
+    kernel
+        .launch(shape, &args, memory.whole())
+        .or_record(last_error)?;
+    held.outstanding = true;
+    Ok(())
+}
+
+#[inline]
+fn shape(args: &LaunchArgs, last_error: &mut LastError) -> Result<Shape, AbiError> {
+    let positive = |axis: i32| axis > 0;
+    let [grid_x, grid_y, grid_z] = args.grid;
+    if !(positive(grid_x) && positive(grid_y) && positive(grid_z)) {
+        return Err(last_error.record(Error::Grid(args.grid)));
+    }
+    let fits = |axis: i32| axis > 0 && axis.cast_unsigned() <= MAX_BLOCK_DIM;
+    let [block_x, block_y, block_z] = args.block;
+    if !(fits(block_x) && fits(block_y) && fits(block_z)) {
+        return Err(last_error.record(Error::Block(args.block)));
+    }
+    let block = args.block.map(i32::cast_unsigned);
+    if block.iter().fold(1, |product: u64, axis| {
+        product.saturating_mul(u64::from(*axis))
+    }) > MAX_THREADS_PER_BLOCK
+    {
+        return Err(last_error.record(Error::Threads(block)));
+    }
+    let dynamic_shared_bytes = args.shared_mem.cast_unsigned();
+    if dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
+        return Err(last_error.record(Error::SharedMemory(args.shared_mem)));
+    }
+    Ok(Shape {
+        grid: args.grid.map(i32::cast_unsigned),
+        block,
+        dynamic_shared_bytes,
+    })
 }
 
 /// Compares the records with the kernel's parameters: a device would otherwise read past the records it was given.

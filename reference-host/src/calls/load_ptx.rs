@@ -1,9 +1,10 @@
 use std::str;
 
 use crate::abi::{MAX_ENTRY_NAME_BYTES, MAX_PTX_BYTES};
+use crate::calls::raw;
 use crate::error::Error;
 use crate::guest::GuestMemory;
-use crate::instance::Instance;
+use crate::instance::{Instance, OrRecord};
 
 /// Assembles the PTX of a guest and finds a kernel in it; returns the kernel id.
 ///
@@ -23,33 +24,33 @@ pub fn load_ptx(
     entry_ptr: i32,
     entry_len: i32,
 ) -> i64 {
-    instance.answer(
-        |instance| load(instance, memory, [ptx_ptr, ptx_len, entry_ptr, entry_len]),
-        i64::from,
-    )
+    raw(instance, |held, last_error| {
+        if let Ok(len) = u32::try_from(ptx_len)
+            && u64::from(len) > MAX_PTX_BYTES
+        {
+            return Err(last_error.record(Error::PtxTooLong { len }));
+        }
+        let memory = GuestMemory::new(memory);
+        let ptx = memory.read("PTX", ptx_ptr, ptx_len).or_record(last_error)?;
+        let entry = memory
+            .read("entry name", entry_ptr, entry_len)
+            .or_record(last_error)?;
+        let entry = entry_name(entry).or_record(last_error)?;
+        let host = &held.host;
+        let quota = host
+            .kernels
+            .reserve(held.kernels, ptx.len() as u64)
+            .or_record(last_error)?;
+        let kernel = host.device.load(ptx, entry).or_record(last_error)?;
+        Ok(quota.commit(kernel).number())
+    })
 }
 
-fn load(
-    instance: &Instance,
-    memory: Option<&mut [u8]>,
-    [ptx_ptr, ptx_len, entry_ptr, entry_len]: [i32; 4],
-) -> Result<i64, Error> {
-    if let Ok(len) = u32::try_from(ptx_len)
-        && u64::from(len) > MAX_PTX_BYTES
-    {
-        return Err(Error::PtxTooLong { len });
+fn entry_name(bytes: &[u8]) -> Result<&str, Error> {
+    if bytes.len() > MAX_ENTRY_NAME_BYTES as usize {
+        return Err(Error::EntryNameTooLong { len: bytes.len() });
     }
-    let memory = GuestMemory::new(memory);
-    let ptx = memory.read("PTX", ptx_ptr, ptx_len)?;
-    let entry = memory.read("entry name", entry_ptr, entry_len)?;
-    if entry.len() > MAX_ENTRY_NAME_BYTES as usize {
-        return Err(Error::EntryNameTooLong { len: entry.len() });
-    }
-    let entry = str::from_utf8(entry).map_err(|error| Error::EntryNameNotUtf8 {
+    str::from_utf8(bytes).map_err(|error| Error::EntryNameNotUtf8 {
         valid_up_to: error.valid_up_to(),
-    })?;
-    let host = &instance.host;
-    let quota = host.kernels.reserve(instance.kernels, ptx.len() as u64)?;
-    let kernel = host.device.load(ptx, entry)?;
-    Ok(quota.commit(kernel).number())
+    })
 }

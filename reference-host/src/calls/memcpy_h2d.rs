@@ -1,7 +1,7 @@
-use crate::calls::{buffer, copy_len};
-use crate::error::Error;
+use crate::calls::{copy_len, join, raw, unknown_handle};
 use crate::guest::GuestMemory;
-use crate::instance::Instance;
+use crate::instance::{Instance, OrRecord};
+use crate::registry::Id;
 
 /// Copies guest memory to the start of a device buffer; returns 0. A refused copy writes nothing.
 ///
@@ -17,21 +17,19 @@ pub fn memcpy_h2d(
     src_ptr: i32,
     len: i32,
 ) -> i32 {
-    instance.answer(
-        |instance| {
-            let memory = GuestMemory::new(memory);
-            let buffer = match buffer(instance, handle_lo, handle_hi) {
-                // Without a device the region is still validated first.
-                Err(Error::NotAvailable) => {
-                    memory.read("source", src_ptr, len)?;
-                    return Err(Error::NotAvailable);
-                }
-                found => found?,
-            };
-            copy_len(&*buffer, len)?;
-            buffer.write(memory.read("source", src_ptr, len)?)?;
-            Ok(0)
-        },
-        |code| code,
-    )
+    raw(instance, |held, last_error| {
+        let memory = GuestMemory::new(memory);
+        let number = join(handle_lo, handle_hi).cast_signed();
+        let Some(buffer) = held.buffer(Id::new(number)) else {
+            if !held.host.has_device {
+                // No handle can be right here; the region is validated all the same.
+                memory.read("source", src_ptr, len).or_record(last_error)?;
+            }
+            return Err(unknown_handle(held, last_error, number));
+        };
+        copy_len(buffer, len).or_record(last_error)?;
+        let source = memory.read("source", src_ptr, len).or_record(last_error)?;
+        buffer.write(source).or_record(last_error)?;
+        Ok(0)
+    })
 }

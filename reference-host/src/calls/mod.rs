@@ -12,6 +12,8 @@ mod load_ptx;
 mod memcpy_d2h;
 mod memcpy_h2d;
 mod sync;
+#[cfg(test)]
+mod tests;
 
 pub use alloc::alloc;
 pub use free::free;
@@ -23,12 +25,10 @@ pub use memcpy_d2h::memcpy_d2h;
 pub use memcpy_h2d::memcpy_h2d;
 pub use sync::sync;
 
-use crate::abi::{Import, Value};
+use crate::abi::{AbiError, Import, Value};
 use crate::device::Buffer;
 use crate::error::Error;
-use crate::instance::Instance;
-use crate::registry::Id;
-use crate::sync::Arc;
+use crate::instance::{Held, Instance, LastError};
 
 /// Makes a call by its table entry, for engines and tools that bind imports dynamically.
 ///
@@ -90,28 +90,29 @@ pub fn call(
     })
 }
 
+/// Makes a call for a guest that may use the interface, and turns a refusal into its code.
+#[inline(always)]
+fn raw<R: From<i32>>(
+    instance: &mut Instance,
+    call: impl FnOnce(&mut Held, &mut LastError) -> Result<R, AbiError>,
+) -> R {
+    let result = instance
+        .enter()
+        .and_then(|(held, last_error)| call(held, last_error));
+    result.unwrap_or_else(|error| R::from(error.code()))
+}
+
 /// A 64-bit value that travels as two halves.
 fn join(lo: i32, hi: i32) -> u64 {
     u64::from(lo.cast_unsigned()) | u64::from(hi.cast_unsigned()) << 32
 }
 
-/// The buffer a handle names, or the refusal.
-fn buffer(instance: &Instance, lo: i32, hi: i32) -> Result<Arc<dyn Buffer>, Error> {
-    let number = join(lo, hi).cast_signed();
-    instance
-        .host
-        .buffers
-        .lookup(instance.buffers, Id::new(number))
-        .ok_or_else(|| unknown_handle(instance, number))
-}
-
 /// Without a device no handle can exist, and "not available" says more than "unknown".
-#[cold]
-fn unknown_handle(instance: &Instance, number: i64) -> Error {
-    if instance.host.device.is_available() {
-        Error::UnknownHandle(number)
+fn unknown_handle(held: &Held, last_error: &mut LastError, number: i64) -> AbiError {
+    if held.host.has_device {
+        last_error.record(Error::UnknownHandle(number))
     } else {
-        Error::NotAvailable
+        last_error.record(Error::NotAvailable)
     }
 }
 

@@ -1,4 +1,5 @@
-use crate::instance::Instance;
+use crate::calls::raw;
+use crate::instance::{Instance, OrRecord};
 
 /// Waits for the caller's outstanding work; returns 0, also when there is none or no device.
 ///
@@ -7,11 +8,11 @@ use crate::instance::Instance;
 /// -5 when a kernel that ran meanwhile failed.
 #[inline]
 pub fn sync(instance: &mut Instance) -> i32 {
-    instance.answer(
-        |instance| {
-            instance.host.device.sync()?;
-            Ok(0)
-        },
-        |code| code,
-    )
+    raw(instance, |held, last_error| {
+        if held.outstanding {
+            held.outstanding = false;
+            held.host.device.sync().or_record(last_error)?;
+        }
+        Ok(0)
+    })
 }

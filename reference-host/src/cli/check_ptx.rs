@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{FAILED, Failure};
+use super::{FAILED, Failure, print, read};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -14,11 +14,39 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
 }
 
+/// Checks every file, and goes on after a bad one.
 pub(crate) fn check_ptx(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let file = arguments
-        .files
-        .first()
-        .map_or(Path::new(""), PathBuf::as_path);
-    let _ = FAILED;
-    Err(Failure::new(file, "PTX checking is not built in yet"))
+    let mut status = ACCEPTED;
+    for file in &arguments.files {
+        status = status.max(check(file)?);
+    }
+    Ok(ExitCode::from(status))
 }
+
+fn check(file: &Path) -> Result<u8, Failure> {
+    let source = match read(file) {
+        Ok(source) => source,
+        Err(failure) => {
+            print(failure)?;
+            return Ok(FAILED);
+        }
+    };
+    match soft_gpu::Module::load(&source) {
+        Ok(module) => {
+            let entries: Vec<_> = module.entries().map(|entry| entry.name()).collect();
+            print(format_args!(
+                "{}: accepted (entries: {})",
+                file.display(),
+                entries.join(", ")
+            ))?;
+            Ok(ACCEPTED)
+        }
+        Err(error) => {
+            print(format_args!("{}:{error}", file.display()))?;
+            Ok(REFUSED)
+        }
+    }
+}
+
+const ACCEPTED: u8 = 0;
+const REFUSED: u8 = 1;

@@ -8,6 +8,7 @@ mod soft;
 
 use std::fmt;
 
+use soft_gpu::{Entry, LaunchError, Module, PtxError, PtxErrorCause};
 use thiserror::Error;
 
 use crate::abi::AbiError;
@@ -80,6 +81,19 @@ pub trait Buffer: fmt::Debug + Send + Sync {
     fn read(&self, to: &mut [u8]) -> Result<(), DeviceError>;
 }
 
+/// Assembles `ptx` as the software GPU does and finds `entry`.
+fn assemble(ptx: &[u8], entry: &str) -> Result<(Module, Entry), DeviceError> {
+    let module = Module::load(ptx).map_err(|error| match error.cause {
+        PtxErrorCause::Unsupported(_) => DeviceError::UnsupportedPtx(Box::new(error)),
+        _ => DeviceError::MalformedPtx(Box::new(error)),
+    })?;
+    let found = module
+        .entry(entry)
+        .cloned()
+        .ok_or_else(|| DeviceError::NoSuchEntry(entry.into()))?;
+    Ok((module, found))
+}
+
 /// The shape of a launch, within the ABI's caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -100,16 +114,16 @@ pub enum DeviceError {
     NotAvailable,
     /// A PTX assembler rejects the source.
     #[error("PTX {0}")]
-    MalformedPtx(Box<str>),
+    MalformedPtx(Box<PtxError>),
     /// The source is good PTX that this device does not implement.
     #[error("PTX {0}")]
-    UnsupportedPtx(Box<str>),
+    UnsupportedPtx(Box<PtxError>),
     /// The source has no kernel of that name.
     #[error("the PTX has no entry named `{0}`")]
     NoSuchEntry(Box<str>),
     /// The kernel did not run, or did not finish.
     #[error("{0}")]
-    Launch(Box<str>),
+    Launch(Box<LaunchError>),
     /// There is no room for a buffer.
     #[error("the device has no room for {0} bytes more")]
     OutOfMemory(u64),

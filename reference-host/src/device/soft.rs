@@ -1,32 +1,56 @@
-use crate::device::{Buffer, Device, DeviceError, Kernel};
+use smallvec::SmallVec;
+use soft_gpu::{Entry, Globals, LaunchConfig, Memory, Module, launch};
+
+use crate::argv::{Arg, Window};
+use crate::device::{Buffer, Device, DeviceError, Kernel, Shape, assemble};
 use crate::sync::{Arc, Mutex};
 
 /// The software GPU: kernels run on the CPU, within the launch call.
-#[derive(Debug, Default)]
-pub struct SoftDevice;
+#[derive(Clone, Copy, Debug)]
+pub struct SoftDevice {
+    instruction_budget: u64,
+}
 
 impl SoftDevice {
-    /// A device.
+    /// A device whose watchdog stops a kernel after about a second.
     #[must_use]
-    pub fn new() -> Self {
-        Self
+    pub const fn new() -> Self {
+        Self {
+            instruction_budget: DEFAULT_INSTRUCTION_BUDGET,
+        }
+    }
+
+    /// The same device with another watchdog: a launch that executes more warp instructions than this fails.
+    #[must_use]
+    pub const fn instruction_budget(self, warp_instructions: u64) -> Self {
+        Self {
+            instruction_budget: warp_instructions,
+        }
+    }
+}
+
+impl Default for SoftDevice {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl Device for SoftDevice {
-    fn load(&self, _ptx: &[u8], _entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
-        Err(DeviceError::NotAvailable)
+    fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
+        let (module, entry) = assemble(ptx, entry)?;
+        Ok(Arc::new(SoftKernel {
+            param_sizes: param_sizes(&entry),
+            globals: Mutex::new(module.globals()),
+            entry,
+            module,
+            instruction_budget: self.instruction_budget,
+        }))
     }
 
     fn alloc(&self, len_bytes: u64) -> Result<Arc<dyn Buffer>, DeviceError> {
-        let len = usize::try_from(len_bytes).map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
-        // Asking first turns a refusal into an error; asking for zeroes then takes pages that are not yet touched.
-        Vec::<u8>::new()
-            .try_reserve_exact(len)
-            .map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
         Ok(Arc::new(HostBuffer {
             len_bytes,
-            bytes: Mutex::new(vec![0; len].into_boxed_slice()),
+            bytes: Mutex::new(Box::default()),
         }))
     }
 
@@ -36,10 +60,144 @@ impl Device for SoftDevice {
     }
 }
 
+/// The interpreter executes 50 to 100 million warp instructions a second.
+const DEFAULT_INSTRUCTION_BUDGET: u64 = 100_000_000;
+
+/// Where guest memory begins in the device's address space. Aligned to more than any access, so that an address
+/// is as aligned as the guest offset it stands for.
+const GUEST_BASE: u64 = 0x7F00_0000_0000;
+
+/// A module with the one kernel that a load asked for, and the variables it keeps from launch to launch.
+#[derive(Debug)]
+struct SoftKernel {
+    module: Module,
+    entry: Entry,
+    param_sizes: Box<[u32]>,
+    globals: Mutex<Globals>,
+    instruction_budget: u64,
+}
+
+impl Kernel for SoftKernel {
+    fn param_sizes(&self) -> &[u32] {
+        &self.param_sizes
+    }
+
+    fn launch(&self, shape: &Shape, args: &[Arg], memory: &mut [u8]) -> Result<(), DeviceError> {
+        let params = self
+            .param_buffer(args)
+            .ok_or(DeviceError::Internal("arguments do not fit the parameters"))?;
+        let mut windows = Memory::new();
+        map_windows(args, memory, &mut windows)?;
+        let config = LaunchConfig {
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared_bytes: shape.dynamic_shared_bytes,
+            instruction_budget: self.instruction_budget,
+        };
+        let globals = &mut *self.globals.lock();
+        launch(
+            &self.module,
+            &self.entry,
+            &config,
+            &params,
+            globals,
+            &mut windows,
+        )
+        .map_err(|error| DeviceError::Launch(Box::new(error)))
+    }
+}
+
+impl SoftKernel {
+    /// The parameter buffer: each argument's bytes at its parameter's offset.
+    fn param_buffer(&self, args: &[Arg]) -> Option<SmallVec<[u8; 128]>> {
+        let mut buffer = SmallVec::from_elem(0, usize::try_from(self.entry.param_bytes()).ok()?);
+        for (arg, param) in args.iter().zip(self.entry.params()) {
+            let at = buffer.get_mut(usize::try_from(param.offset_bytes).ok()?..)?;
+            match *arg {
+                Arg::I32(value) => *at.first_chunk_mut()? = value.to_le_bytes(),
+                Arg::U32(bits) | Arg::F32(bits) => *at.first_chunk_mut()? = bits.to_le_bytes(),
+                Arg::I64(value) => *at.first_chunk_mut()? = value.to_le_bytes(),
+                Arg::U64(bits) | Arg::F64(bits) => *at.first_chunk_mut()? = bits.to_le_bytes(),
+                Arg::Ptr(window) => *at.first_chunk_mut()? = address(window).to_le_bytes(),
+            }
+        }
+        Some(buffer)
+    }
+}
+
+/// Parameter sizes in order.
+pub(super) fn param_sizes(entry: &Entry) -> Box<[u32]> {
+    entry
+        .params()
+        .iter()
+        .map(|param| param.size_bytes)
+        .collect()
+}
+
+/// The address at which a kernel finds a window.
+fn address(window: Window) -> u64 {
+    GUEST_BASE.saturating_add(u64::from(window.offset))
+}
+
+/// Maps exactly the windows among `args`; overlapping ones share their bytes.
+fn map_windows<'m>(
+    args: &[Arg],
+    memory: &'m mut [u8],
+    device: &mut Memory<'m>,
+) -> Result<(), DeviceError> {
+    const BROKEN: DeviceError =
+        DeviceError::Internal("a window outside guest memory reached the device");
+    let mut rest = memory;
+    // Guest offset of the first byte of `rest`.
+    let mut rest_start = 0u64;
+    for window in merged(args) {
+        let before = window
+            .start
+            .checked_sub(rest_start)
+            .and_then(|bytes| usize::try_from(bytes).ok());
+        let len = window
+            .end
+            .checked_sub(window.start)
+            .and_then(|bytes| usize::try_from(bytes).ok());
+        let (before, len) = before.zip(len).ok_or(BROKEN)?;
+        let (_, tail) = rest.split_at_mut_checked(before).ok_or(BROKEN)?;
+        let (bytes, tail) = tail.split_at_mut_checked(len).ok_or(BROKEN)?;
+        device
+            .map(GUEST_BASE.saturating_add(window.start), bytes)
+            .map_err(|_| BROKEN)?;
+        (rest, rest_start) = (tail, window.end);
+    }
+    Ok(())
+}
+
+/// The bytes that the windows among `args` cover, as ranges in ascending order that do not overlap.
+fn merged(args: &[Arg]) -> SmallVec<[std::ops::Range<u64>; 16]> {
+    let mut windows: SmallVec<[std::ops::Range<u64>; 16]> = args
+        .iter()
+        .filter_map(|arg| match arg {
+            Arg::Ptr(window) if window.len > 0 => {
+                let start = u64::from(window.offset);
+                Some(start..start.saturating_add(u64::from(window.len)))
+            }
+            _ => None,
+        })
+        .collect();
+    windows.sort_unstable_by_key(|window| window.start);
+    windows.dedup_by(|next, kept| {
+        let overlaps = next.start < kept.end;
+        if overlaps {
+            kept.end = kept.end.max(next.end);
+        }
+        overlaps
+    });
+    windows
+}
+
 /// A buffer in the host's memory.
 #[derive(Debug)]
 struct HostBuffer {
     len_bytes: u64,
+    /// Empty until the first write: a buffer that nobody wrote holds zeros and takes no memory.
     bytes: Mutex<Box<[u8]>>,
 }
 
@@ -50,6 +208,9 @@ impl Buffer for HostBuffer {
 
     fn write(&self, from: &[u8]) -> Result<(), DeviceError> {
         let mut bytes = self.bytes.lock();
+        if bytes.is_empty() && !from.is_empty() {
+            *bytes = zeros(self.len_bytes)?;
+        }
         bytes
             .get_mut(..from.len())
             .ok_or(COPY_TOO_LONG)?
@@ -59,10 +220,27 @@ impl Buffer for HostBuffer {
 
     fn read(&self, to: &mut [u8]) -> Result<(), DeviceError> {
         let bytes = self.bytes.lock();
-        to.copy_from_slice(bytes.get(..to.len()).ok_or(COPY_TOO_LONG)?);
+        if bytes.is_empty() {
+            to.fill(0);
+        } else {
+            to.copy_from_slice(bytes.get(..to.len()).ok_or(COPY_TOO_LONG)?);
+        }
         Ok(())
     }
 }
 
+/// Zero bytes, or an error where the host has no room for them.
+fn zeros(len_bytes: u64) -> Result<Box<[u8]>, DeviceError> {
+    let len = usize::try_from(len_bytes).map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
+    // Asking for room first turns a refusal into an error; asking for zeros then takes pages nobody touched yet.
+    Vec::<u8>::new()
+        .try_reserve_exact(len)
+        .map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
+    Ok(vec![0; len].into_boxed_slice())
+}
+
 const COPY_TOO_LONG: DeviceError =
     DeviceError::Internal("a copy longer than its buffer reached the device");
+
+#[cfg(test)]
+mod tests;

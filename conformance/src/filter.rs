@@ -56,7 +56,7 @@ pub enum FilterError {
         reason: String,
     },
     /// No case has such an id.
-    #[error("filter `{0}` matches no case; `list` prints the case ids")]
+    #[error("filter `{0}` matches no case here; `list` prints every case id and its profiles")]
     NothingMatches(String),
 }
 

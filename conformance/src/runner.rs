@@ -5,9 +5,10 @@ mod execute;
 mod tests;
 
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,11 +60,7 @@ pub fn run(
 ) -> Result<Report, RunError> {
     let info = runtime.info();
     let jobs = plan(suite, &info, options)?;
-    let total = jobs.iter().map(|job| job.selected.len()).sum();
-    let mut results: Vec<Vec<Option<CaseResult>>> = jobs
-        .iter()
-        .map(|job| vec![None; job.fixture.cases().count()])
-        .collect();
+    let mut results = Results::new(&jobs, info.profile);
     let (events, inbox) = mpsc::channel();
     let shared = Arc::new(Shared {
         runtime,
@@ -76,65 +73,43 @@ pub fn run(
     for _ in 0..options.jobs.get().min(shared.jobs.len()).max(1) {
         workers.push(Worker::start(workers.len(), &shared, &events)?);
     }
-    let mut unfinished = shared.jobs.len();
-    let mut done = 0;
     let started = Instant::now();
-    while unfinished > 0 {
-        if options
-            .interrupt
-            .as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
-        {
+    while results.unfinished > 0 {
+        let raised = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+        if options.interrupt.as_ref().is_some_and(raised) {
             shared.next.store(shared.jobs.len(), Ordering::Relaxed);
-            return Err(RunError::Interrupted { done, total });
+            return Err(RunError::Interrupted {
+                done: results.done,
+                total: results.total,
+            });
         }
-        match inbox.recv_timeout(TICK) {
-            Ok(event)
-                if workers
-                    .get(event.worker)
-                    .is_none_or(|worker| worker.abandoned) => {}
-            Ok(Event {
-                job,
-                what: What::Case(case, result),
-                ..
-            }) => {
-                let new = !result.extra;
-                if let Some(slot) = results.get_mut(job).and_then(|slots| slots.get_mut(case)) {
-                    done += usize::from(new && slot.is_none());
-                    *slot = Some(*result);
-                }
+        // Everything a stuck worker had to say was said long before it counts as stuck: empty the inbox first.
+        for event in inbox.recv_timeout(TICK).into_iter().chain(inbox.try_iter()) {
+            if workers
+                .get(event.worker)
+                .is_some_and(|worker| !worker.abandoned)
+            {
+                results.take(event);
             }
-            Ok(Event {
-                what: What::JobDone,
-                ..
-            }) => unfinished -= 1,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        progress(done, total);
+        progress(results.done, results.total);
         let mut replacements = 0;
         for worker in workers.iter_mut().filter(|worker| !worker.abandoned) {
-            let Some(stuck) = worker.stuck(options.limit) else {
-                continue;
-            };
-            worker.abandoned = true;
-            replacements += 1;
-            unfinished -= 1;
-            if let (Some(job), Some(slots)) =
-                (shared.jobs.get(stuck.job), results.get_mut(stuck.job))
-            {
-                done += give_up(job, &stuck, info.profile, slots);
+            if let Some(stuck) = worker.abandon_if_stuck(options.limit) {
+                replacements += 1;
+                results.give_up(&shared.jobs, &stuck);
             }
         }
         for _ in 0..replacements {
             workers.push(Worker::start(workers.len(), &shared, &events)?);
         }
     }
-    progress(total, total);
-    let cases = results.into_iter().flatten().flatten().collect();
+    results.complete(&shared.jobs);
+    progress(results.total, results.total);
     Ok(Report {
         suite: suite.info.clone(),
         runtime: info,
-        cases,
+        cases: results.slots.into_iter().flatten().flatten().collect(),
         wall: started.elapsed(),
     })
 }
@@ -196,20 +171,28 @@ struct Busy {
     since: Instant,
 }
 
+/// What a worker and the runner tell each other.
+#[derive(Default)]
+struct Watch {
+    busy: Option<Busy>,
+    /// The runner has given up on the worker, which must take no further job in case it ever comes back.
+    abandoned: bool,
+}
+
 struct Worker {
-    busy: Arc<Mutex<Option<Busy>>>,
+    watch: Arc<Mutex<Watch>>,
     abandoned: bool,
 }
 
 impl Worker {
     fn start(id: usize, shared: &Arc<Shared>, events: &Sender<Event>) -> Result<Worker, RunError> {
-        let busy = Arc::new(Mutex::new(None));
-        let (shared, events, watch) = (Arc::clone(shared), events.clone(), Arc::clone(&busy));
+        let watch = Arc::new(Mutex::new(Watch::default()));
+        let (shared, events, watched) = (Arc::clone(shared), events.clone(), Arc::clone(&watch));
         thread::Builder::new()
             .name(WORKER_THREAD.to_owned())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                loop {
+                while !lock(&watched).abandoned {
                     let job = shared.next.fetch_add(1, Ordering::Relaxed);
                     let Some(Job { fixture, selected }) = shared.jobs.get(job) else {
                         return;
@@ -223,37 +206,136 @@ impl Worker {
                         }))
                     };
                     let mark = |case: Option<usize>| {
-                        let entry = case.map(|case| Busy {
-                            job,
-                            case,
-                            since: Instant::now(),
-                        });
-                        *watch.lock().unwrap_or_else(PoisonError::into_inner) = entry;
+                        let since = Instant::now();
+                        lock(&watched).busy = case.map(|case| Busy { job, case, since });
                     };
                     let report = |case, result| say(What::Case(case, Box::new(result)));
-                    execute::fixture(
-                        fixture,
-                        selected,
-                        &*shared.runtime,
-                        &shared.info,
-                        shared.limit,
-                        &mark,
-                        &report,
-                    );
+                    // Calls into the runtime are guarded one by one; this is for what is wrong in the suite itself.
+                    let _ = catch_unwind(AssertUnwindSafe(|| {
+                        let (runtime, info) = (&*shared.runtime, &shared.info);
+                        execute::fixture(
+                            fixture,
+                            selected,
+                            runtime,
+                            info,
+                            shared.limit,
+                            &mark,
+                            &report,
+                        );
+                    }));
+                    mark(None);
                     say(What::JobDone);
                 }
             })
             .map_err(RunError::NoThread)?;
         Ok(Worker {
-            busy,
+            watch,
             abandoned: false,
         })
     }
 
-    /// What the worker hangs in, when that has taken so long that nothing will stop it any more.
-    fn stuck(&self, limit: Duration) -> Option<Busy> {
-        let busy = (*self.busy.lock().unwrap_or_else(PoisonError::into_inner))?;
-        (busy.since.elapsed() > limit.saturating_add(limit.clamp(GRACE.0, GRACE.1))).then_some(busy)
+    /// Gives up on the worker when it hangs in a call for so long that nothing will stop that any more.
+    fn abandon_if_stuck(&mut self, limit: Duration) -> Option<Busy> {
+        let patience = limit.saturating_add(limit.clamp(GRACE.0, GRACE.1));
+        let mut watch = lock(&self.watch);
+        let stuck = watch.busy.filter(|busy| busy.since.elapsed() > patience)?;
+        watch.abandoned = true;
+        self.abandoned = true;
+        Some(stuck)
+    }
+}
+
+fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
+    watch.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The results so far: a slot for every case of every job.
+struct Results {
+    slots: Vec<Vec<Option<CaseResult>>>,
+    profile: Profile,
+    /// Chosen cases.
+    total: usize,
+    /// Chosen cases with a result.
+    done: usize,
+    /// Jobs that workers are still to finish.
+    unfinished: usize,
+}
+
+impl Results {
+    fn new(jobs: &[Job], profile: Profile) -> Results {
+        Results {
+            slots: jobs
+                .iter()
+                .map(|job| vec![None; job.fixture.cases().count()])
+                .collect(),
+            profile,
+            total: jobs.iter().map(|job| job.selected.len()).sum(),
+            done: 0,
+            unfinished: jobs.len(),
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event.what {
+            What::Case(case, result) => {
+                let slot = self
+                    .slots
+                    .get_mut(event.job)
+                    .and_then(|slots| slots.get_mut(case));
+                if let Some(slot) = slot {
+                    self.done += usize::from(!result.extra && slot.is_none());
+                    *slot = Some(*result);
+                }
+            }
+            What::JobDone => self.unfinished -= 1,
+        }
+    }
+
+    /// Fills in what an abandoned worker left: a timeout for the case it hangs in, errors for the rest.
+    fn give_up(&mut self, jobs: &[Job], stuck: &Busy) {
+        self.unfinished -= 1;
+        let Some(job) = jobs.get(stuck.job) else {
+            return;
+        };
+        let Some(case) = job.fixture.cases().nth(stuck.case) else {
+            return;
+        };
+        let mut result = CaseResult::new(case, self.profile);
+        result.verdict = Verdict::Timeout;
+        "the host did not come back".clone_into(&mut result.actual);
+        result.duration = stuck.since.elapsed();
+        result.extra = !job.selected.contains(&stuck.case);
+        self.take(Event {
+            worker: 0,
+            job: stuck.job,
+            what: What::Case(stuck.case, Box::new(result)),
+        });
+        self.fill(
+            stuck.job,
+            job,
+            &format!("not run: the host did not come back from `{}`", case.id),
+        );
+    }
+
+    /// Whatever has no result by now has none because of a mistake in the suite.
+    fn complete(&mut self, jobs: &[Job]) {
+        for (index, job) in jobs.iter().enumerate() {
+            self.fill(index, job, "not run: the suite itself failed");
+        }
+    }
+
+    fn fill(&mut self, index: usize, job: &Job, message: &str) {
+        let Some(slots) = self.slots.get_mut(index) else {
+            return;
+        };
+        for (case_index, (case, slot)) in job.fixture.cases().zip(slots).enumerate() {
+            if slot.is_none() && job.selected.contains(&case_index) {
+                let mut result = CaseResult::new(case, self.profile);
+                result.message = Some(message.to_owned());
+                *slot = Some(result);
+                self.done += 1;
+            }
+        }
     }
 }
 
@@ -298,38 +380,6 @@ fn plan(suite: &Suite, info: &RuntimeInfo, options: &Options) -> Result<Vec<Job>
     } else {
         Ok(jobs)
     }
-}
-
-/// Fills in what an abandoned worker left: a timeout for the case it hangs in, errors for the rest. Returns how many.
-fn give_up(job: &Job, stuck: &Busy, profile: Profile, slots: &mut [Option<CaseResult>]) -> usize {
-    let mut filled = 0;
-    let hanging = job
-        .fixture
-        .cases()
-        .nth(stuck.case)
-        .map(|case| case.id.clone())
-        .unwrap_or_default();
-    for (index, (case, slot)) in job.fixture.cases().zip(slots).enumerate() {
-        let selected = job.selected.contains(&index);
-        if slot.is_some() || !(selected || index == stuck.case) {
-            continue;
-        }
-        let mut result = CaseResult::new(case, profile);
-        if index == stuck.case {
-            result.verdict = Verdict::Timeout;
-            "the host did not come back".clone_into(&mut result.actual);
-            result.duration = stuck.since.elapsed();
-        } else {
-            result.verdict = Verdict::Error;
-            result.message = Some(format!(
-                "not run: the host did not come back from `{hanging}`"
-            ));
-        }
-        result.extra = !selected;
-        filled += usize::from(selected);
-        *slot = Some(result);
-    }
-    filled
 }
 
 const WORKER_THREAD: &str = "conformance-worker";

@@ -64,7 +64,7 @@ fn a_broken_should_is_shown_and_gives_status_0() {
     ]);
     assert_status(&output, 0);
     assert!(
-        stdout(&output).starts_with("FAIL misbehave/weak/answer\n"),
+        stdout(&output).starts_with("FAIL misbehave/weak/answer  (should)\n"),
         "{}",
         stdout(&output)
     );

@@ -56,7 +56,11 @@ impl Writer<'_> {
             &word,
         );
         let id = self.paint(BOLD, &case.id);
-        writeln!(self.out, "{word} {id}\n  {}", visible(&case.title))?;
+        let weak = match case.level {
+            Level::Must => String::new(),
+            level => format!("  ({level})"),
+        };
+        writeln!(self.out, "{word} {id}{weak}\n  {}", visible(&case.title))?;
         for id in &case.requirements {
             let requirement = self.catalogue.requirement(id);
             let level = requirement.map_or("", |requirement| requirement.level.name());

@@ -69,7 +69,7 @@ fn the_terminal_report_starts_with_what_is_wrong() {
   host said line\u{1b}[31m\nFAIL forged
   rerun     suite run --filter 'launch/id/bad[id=-1]'
 
-TIMEOUT sync/idle/hang
+TIMEOUT sync/idle/hang  (should)
   ids
   requires  launch.id (must): An unknown id is refused.
   expected  invalid-kernel (-3)

@@ -1,9 +1,12 @@
 //! A runtime that misbehaves on demand: the name of the export says how.
 
 use std::collections::BTreeMap;
+use std::sync::Condvar;
 
 use super::*;
 use crate::runtime::{Guest, Host, InstantiateError, Outcome, Value};
+
+static RELEASED: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 struct Fake;
 struct FakeHost;
@@ -53,6 +56,22 @@ impl Guest for FakeGuest {
             "trap" => Outcome::Trapped("unreachable".into()),
             "spin" => Outcome::TimedOut,
             "panic" => panic!("on purpose"),
+            // Comes back once another guest has called `release`.
+            "late" => {
+                let mut released = RELEASED.0.lock().unwrap_or_else(PoisonError::into_inner);
+                while !*released {
+                    released = RELEASED
+                        .1
+                        .wait(released)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                Outcome::Returned(vec![Value::I32(0)])
+            }
+            "release" => {
+                *RELEASED.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                RELEASED.1.notify_all();
+                Outcome::Returned(vec![Value::I32(0)])
+            }
             // A call that never comes back.
             _ => loop {
                 thread::park();
@@ -68,10 +87,12 @@ impl Guest for FakeGuest {
 fn suite(files: &[(&str, &str, &str)]) -> Suite {
     let catalogue = "[[requirement]]\nid = \"r\"\nlevel = \"must\"\nclass = \"cap\"\nstatement = \"s\"\nsource = \"t\"\n\
                      [[requirement]]\nid = \"weak\"\nlevel = \"should\"\nclass = \"cap\"\nstatement = \"s\"\nsource = \"t\"\n";
-    let exports: String = ["zero", "wrong", "trap", "spin", "panic", "hang"]
-        .iter()
-        .map(|name| format!("(func (export \"{name}\") (result i32) i32.const 0)"))
-        .collect();
+    let exports: String = [
+        "zero", "wrong", "trap", "spin", "panic", "hang", "late", "release",
+    ]
+    .iter()
+    .map(|name| format!("(func (export \"{name}\") (result i32) i32.const 0)"))
+    .collect();
     let files: BTreeMap<String, Vec<u8>> = files
         .iter()
         .map(|(path, front, import)| {
@@ -173,6 +194,34 @@ fn a_host_that_does_not_come_back_is_left_behind() {
         ("a/hang", Verdict::Timeout),
         ("a/wrong", Verdict::Error),
         ("b/zero", Verdict::Pass),
+    ];
+    assert_eq!(verdicts(&run_with(&suite, &one_worker)), expected);
+}
+
+#[test]
+fn a_worker_that_comes_back_too_late_changes_nothing() {
+    let mut files = vec![
+        ("a.wat", steps(&["late", "zero"]), ""),
+        ("b.wat", steps(&["release", "zero"]), ""),
+    ];
+    files.extend(["c.wat", "d.wat", "e.wat"].map(|path| (path, steps(&["wrong"]), "")));
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, front, import)| (*path, &**front, *import))
+        .collect();
+    let suite = suite(&files);
+    let one_worker = Options {
+        jobs: NonZeroUsize::MIN,
+        ..quick()
+    };
+    let expected = [
+        ("a/late", Verdict::Timeout),
+        ("a/zero", Verdict::Error),
+        ("b/release", Verdict::Pass),
+        ("b/zero", Verdict::Pass),
+        ("c/wrong", Verdict::Fail),
+        ("d/wrong", Verdict::Fail),
+        ("e/wrong", Verdict::Fail),
     ];
     assert_eq!(verdicts(&run_with(&suite, &one_worker)), expected);
 }

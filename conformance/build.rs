@@ -16,8 +16,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut code = format!("pub(super) const CATALOGUE: &[u8] = include_bytes!({catalogue:?});\n");
     code.push_str("pub(super) const FIXTURES: &[(&str, &[u8])] = &[\n");
     for file in files {
-        let parts: Vec<_> = file.strip_prefix(&fixtures)?.iter().map(|part| part.to_string_lossy()).collect();
-        writeln!(code, "    ({:?}, include_bytes!({file:?})),", parts.join("/"))?;
+        let parts: Vec<_> = file
+            .strip_prefix(&fixtures)?
+            .iter()
+            .map(|part| part.to_string_lossy())
+            .collect();
+        writeln!(
+            code,
+            "    ({:?}, include_bytes!({file:?})),",
+            parts.join("/")
+        )?;
     }
     code.push_str("];\n");
     fs::write(PathBuf::from(env::var("OUT_DIR")?).join("suite.rs"), code)?;
@@ -27,7 +35,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+        if path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        {
             continue;
         }
         if path.is_dir() {

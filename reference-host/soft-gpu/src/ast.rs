@@ -47,7 +47,10 @@ pub(crate) enum Item<'s> {
     Variable(Variable<'s>),
     Function(Function<'s>),
     /// `.alias new, old;`
-    Alias { alias: Name<'s>, aliasee: Name<'s> },
+    Alias {
+        alias: Name<'s>,
+        aliasee: Name<'s>,
+    },
 }
 
 /// Linkage directive in front of a variable or function.
@@ -115,7 +118,12 @@ pub(crate) enum InitValue<'s> {
     /// Bits of an `f64`; narrowed later if the variable's type is narrower.
     Float(FloatLit),
     /// `name`, `name+8`, `generic(name)+8`, or `0xFF00(name)` as a byte mask of the address.
-    Address { name: Name<'s>, generic: bool, offset: i64, mask: Option<u64> },
+    Address {
+        name: Name<'s>,
+        generic: bool,
+        offset: i64,
+        mask: Option<u64>,
+    },
 }
 
 /// A floating-point literal as written.
@@ -172,9 +180,15 @@ pub(crate) enum Stmt<'s> {
     /// `name: .callprototype (…) _ (…);`
     CallPrototype(Box<Prototype<'s>>),
     /// `name: .branchtargets L1, L2;`
-    BranchTargets { name: Name<'s>, targets: Vec<Name<'s>> },
+    BranchTargets {
+        name: Name<'s>,
+        targets: Vec<Name<'s>>,
+    },
     /// `name: .calltargets f1, f2;`
-    CallTargets { name: Name<'s>, targets: Vec<Name<'s>> },
+    CallTargets {
+        name: Name<'s>,
+        targets: Vec<Name<'s>>,
+    },
 }
 
 /// The signature behind an indirect call.
@@ -227,7 +241,10 @@ pub(crate) enum OperandKind<'s> {
     /// `tmp+4` outside brackets.
     NameOffset(Name<'s>, i64),
     /// `[base]`, `[base+4]`, `[base+-4]`; a bare `[16]` has no base.
-    Address { base: Option<Name<'s>>, offset: i64 },
+    Address {
+        base: Option<Name<'s>>,
+        offset: i64,
+    },
     /// `{a, b}`: a range of [`Module::operands`].
     Vector(Slice),
     /// `(a, b)` of a call: a range of [`Module::operands`].

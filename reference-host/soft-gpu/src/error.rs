@@ -51,7 +51,9 @@ impl Location {
         while let Some((at, byte)) = bytes.next() {
             let ends_line = match byte {
                 b'\n' => true,
-                b'\r' => bytes.peek().is_some_and(|(_, next)| **next != b'\n') || at + 1 == before.len(),
+                b'\r' => {
+                    bytes.peek().is_some_and(|(_, next)| **next != b'\n') || at + 1 == before.len()
+                }
                 _ => false,
             };
             if ends_line {
@@ -59,7 +61,9 @@ impl Location {
                 start = at + 1;
             }
         }
-        let column = u32::try_from(before.len() - start).unwrap_or(u32::MAX).saturating_add(1);
+        let column = u32::try_from(before.len() - start)
+            .unwrap_or(u32::MAX)
+            .saturating_add(1);
         Self { line, column }
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of sources: what the tree says, and where a broken source is refused.
+//! Tables of sources and what the tree says of them; bounds on its depth and size.
 
 mod broken;
 mod render;

@@ -1,0 +1,350 @@
+//! The lowered form of a module: what the executor runs.
+//!
+//! All functions' micro-ops stand in one vector; a basic block starts with [`Op::Block`], which is where lanes that went
+//! different ways meet again and where the watchdog counts. Operand lists of variable length stand in side tables.
+
+use crate::exec::lanes::{RegisterCount, Slots};
+use crate::exec::ops::LaneOp;
+use crate::types::Type;
+
+/// One micro-op.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Each active lane for itself, registers only.
+    Lane(LaneOp),
+    /// A basic block of `cost` micro-ops begins.
+    Block { cost: u32 },
+    /// Until the matching [`Op::Unguard`] only lanes with the predicate run; with none, `skip` micro-ops are passed over.
+    Guard { pred: u32, negated: bool, skip: u32 },
+    /// The guard ends.
+    Unguard,
+    /// Jump.
+    Branch { target: u32 },
+    /// Lanes with the predicate jump.
+    BranchIf {
+        pred: u32,
+        negated: bool,
+        target: u32,
+    },
+    /// Each lane jumps to the entry of table `table` that its index register selects.
+    BranchIndex { index: u32, table: u32 },
+    /// Direct call.
+    Call { site: u32 },
+    /// Call of the function whose address is in a 64-bit register.
+    CallIndirect { address: u32, site: u32 },
+    /// Return from a function; from a kernel, exit.
+    Return,
+    /// The active lanes end.
+    Exit,
+    /// `trap`.
+    Trap,
+    /// A 32-bit special register.
+    Special { d: u32, register: Special },
+    /// A 64-bit special register.
+    Special64 { d: u32, register: Special64 },
+    /// Byte offset of dynamic shared memory to a 32-bit register.
+    DynamicShared { d: u32 },
+    /// Address, in local space, of byte `offset` of the running function's frame, to a 64-bit register.
+    FrameAddress { d: u32, offset: u32 },
+    /// Memory to registers.
+    Load(Access),
+    /// Registers to memory.
+    Store(Access),
+    /// Read, modify, write, lane after lane.
+    Atomic(Atomic),
+    /// Whether a generic address lies in a window.
+    IsSpace { d: u32, address: u32, space: Space },
+    /// `bar` / `barrier`: ids and counts are 32-bit registers, [`NONE`] where all threads take part.
+    Barrier {
+        id: u32,
+        count: u32,
+        arrive_only: bool,
+    },
+    /// `bar.warp.sync`.
+    WarpBarrier { members: u32 },
+    /// `shfl.sync`; operands in list `list`: d, p or [`NONE`], a, b, c, members.
+    Shuffle { mode: Shuffle, list: u32 },
+    /// `vote.sync`: predicate to predicate, or to a mask for [`Vote::Ballot`].
+    Vote {
+        mode: Vote,
+        d: u32,
+        source: u32,
+        negated: bool,
+        members: u32,
+    },
+    /// `match.any.sync` / `match.all.sync`; operands in list `list`: d, p or [`NONE`], a, members.
+    Match { all: bool, wide: bool, list: u32 },
+    /// `redux.sync`.
+    Redux {
+        op: Redux,
+        d: u32,
+        a: u32,
+        members: u32,
+    },
+    /// `activemask`.
+    ActiveMask { d: u32 },
+}
+
+/// No register: an operand that was left out.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// State space of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Const,
+    /// The kernel's parameter buffer.
+    KernelParam,
+    /// The running function's frame at a fixed offset.
+    Frame,
+}
+
+impl Space {
+    /// The space's PTX word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Global => "global",
+            Self::Shared => "shared",
+            Self::Local | Self::Frame => "local",
+            Self::Const => "const",
+            Self::KernelParam => "param",
+        }
+    }
+}
+
+/// How one memory element relates to its register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    U8,
+    S8,
+    U16,
+    S16,
+    B32,
+    B64,
+}
+
+impl Element {
+    /// The element of a type as wide as memory has it; `None` for predicates and 128-bit types.
+    pub(crate) fn of(ty: Type) -> Option<Self> {
+        Some(match (ty.bytes(), ty.is_signed()) {
+            (1, false) => Self::U8,
+            (1, true) => Self::S8,
+            (2, false) => Self::U16,
+            (2, true) => Self::S16,
+            (4, _) => Self::B32,
+            (8, _) => Self::B64,
+            _ => return None,
+        })
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Self::U8 | Self::S8 => 1,
+            Self::U16 | Self::S16 => 2,
+            Self::B32 => 4,
+            Self::B64 => 8,
+        }
+    }
+}
+
+/// A load or store of `count` elements between memory and the registers in list `list`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) space: Space,
+    pub(crate) element: Element,
+    pub(crate) count: u8,
+    pub(crate) list: u32,
+    pub(crate) address: Address,
+}
+
+/// Where an access goes: a register of addresses plus an offset, or the offset alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    /// [`NONE`] where the offset is the whole address.
+    pub(crate) base: u32,
+    /// The base is a 32-bit register.
+    pub(crate) narrow: bool,
+    pub(crate) offset: i32,
+}
+
+/// An atomic operation; operands in list `list`: d or [`NONE`], b, c.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) space: Space,
+    pub(crate) op: AtomicOp,
+    /// 8 bytes rather than 4.
+    pub(crate) wide: bool,
+    pub(crate) list: u32,
+    pub(crate) address: Address,
+}
+
+/// What an atomic does with the old value and its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Add,
+    AddF32,
+    AddF64,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Increment,
+    Decrement,
+}
+
+/// `shfl` modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// `vote` modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// `redux` operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redux {
+    Add,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// 32-bit special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    ThreadIndex(Axis),
+    BlockSize(Axis),
+    BlockIndex(Axis),
+    GridSize(Axis),
+    Lane,
+    Warp,
+    WarpCount,
+    MaskEqual,
+    MaskLess,
+    MaskLessEqual,
+    MaskGreater,
+    MaskGreaterEqual,
+    Clock,
+    ClockHigh,
+    /// `%smid`, `%gridid` and others that are always 0 here.
+    Zero,
+    /// `%nsmid` and others that are always 1 here.
+    One,
+    DynamicSharedBytes,
+    TotalSharedBytes,
+}
+
+/// 64-bit special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special64 {
+    Clock,
+    /// `%globaltimer`: micro-ops executed so far, so that a run is repeatable.
+    Timer,
+    Zero,
+}
+
+/// A grid or block axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    /// 0, 1 or 2.
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::X => 0,
+            Self::Y => 1,
+            Self::Z => 2,
+        }
+    }
+}
+
+/// Bytes passed between a caller's frame and its callee's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passing {
+    pub(crate) caller_offset: u32,
+    pub(crate) callee_offset: u32,
+    pub(crate) bytes: u32,
+}
+
+/// One place that calls.
+#[derive(Debug)]
+pub(crate) struct CallSite {
+    /// Index into [`Code::functions`]; for an indirect call, [`NONE`].
+    pub(crate) callee: u32,
+    pub(crate) arguments: Vec<Passing>,
+    pub(crate) results: Vec<Passing>,
+}
+
+/// A function's needs and place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// Index of its first micro-op; [`NONE`] while only declared.
+    pub(crate) start: u32,
+    pub(crate) registers: RegisterCount,
+    /// Constants and the registers that hold them.
+    pub(crate) constants32: Vec<(u32, u32)>,
+    pub(crate) constants64: Vec<(u32, u64)>,
+    /// Bytes of its frame, a multiple of 16.
+    pub(crate) frame_bytes: u32,
+    /// Size and offset in the frame of each formal parameter and result.
+    pub(crate) params: Vec<FormalParam>,
+    pub(crate) results: Vec<FormalParam>,
+}
+
+/// A formal parameter of a device function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FormalParam {
+    pub(crate) offset: u32,
+    pub(crate) bytes: u32,
+}
+
+/// Everything executable of a module.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) ops: Vec<Op>,
+    /// PTX line of each micro-op.
+    pub(crate) lines: Vec<u32>,
+    pub(crate) lists: Vec<u32>,
+    pub(crate) tables: Vec<Vec<u32>>,
+    pub(crate) sites: Vec<CallSite>,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Code {
+    /// Operands `0..N` of list `start`.
+    pub(crate) fn list<const N: usize>(&self, start: u32) -> [u32; N] {
+        std::array::from_fn(|at| self.lists[start as usize + at])
+    }
+}
+
+/// Operation with no operands named yet.
+pub(crate) type LaneOpOf = fn(Slots) -> LaneOp;

@@ -1,0 +1,230 @@
+//! Blocks of a grid: warps take turns, barriers release them.
+
+use super::lanes::LANES;
+use super::warp::{State, Warp};
+use crate::code::{NONE, Special};
+use crate::fault::{Fault, FaultKind};
+use crate::launch::LaunchConfig;
+use crate::memory::Spaces;
+use crate::module::{Entry, Module};
+
+/// One launch in progress.
+pub(crate) struct Grid<'g> {
+    pub(crate) module: &'g Module,
+    pub(crate) entry: &'g Entry,
+    pub(crate) config: &'g LaunchConfig,
+    /// Micro-ops that the launch may execute, counted a warp.
+    pub(crate) budget: u64,
+    pub(crate) budget_left: u64,
+}
+
+impl Grid<'_> {
+    /// Micro-ops executed so far: what `%clock` and `%globaltimer` tell.
+    pub(crate) fn clock(&self) -> u64 {
+        self.budget - self.budget_left
+    }
+}
+
+/// Runs every block of the grid, x fastest.
+pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(), Box<Fault>> {
+    let [blocks_x, blocks_y, blocks_z] = grid.config.grid;
+    let mut pool = Vec::new();
+    let mut block = Block {
+        grid,
+        spaces,
+        index: [0; 3],
+        arrived: [0; 16],
+    };
+    for z in 0..blocks_z {
+        for y in 0..blocks_y {
+            for x in 0..blocks_x {
+                block.index = [x, y, z];
+                block.arrived = [0; 16];
+                block.spaces.shared.fill(0);
+                block.run(&mut pool)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One block in progress.
+pub(crate) struct Block<'g, 'm> {
+    pub(crate) grid: Grid<'g>,
+    pub(crate) spaces: Spaces<'g, 'm>,
+    pub(crate) index: [u32; 3],
+    /// Threads that `bar.arrive` has brought to each barrier.
+    arrived: [u32; 16],
+}
+
+impl Block<'_, '_> {
+    /// Runs the block's warps until all have ended. `pool` lends warps and takes them back.
+    fn run(&mut self, pool: &mut Vec<Warp>) -> Result<(), Box<Fault>> {
+        let [x, y, z] = self.grid.config.block;
+        let warps = (x * y * z).div_ceil(LANES as u32);
+        let function = self.grid.entry.function;
+        let mut waiting: Vec<Warp> = Vec::new();
+        for index in 0..warps {
+            let mut warp = pool.pop().unwrap_or_default();
+            if let Some(lowered) = self.grid.module.code.functions.get(function as usize) {
+                warp.start(index, self.grid.config.block, lowered, function);
+            }
+            self.run_warp(&mut warp)?;
+            if warp.fragments.is_empty() {
+                pool.push(warp)
+            } else {
+                waiting.push(warp)
+            }
+        }
+        while !waiting.is_empty() {
+            if !self.release(&mut waiting) {
+                return Err(self.deadlock(&waiting));
+            }
+            let mut at = 0;
+            while let Some(warp) = waiting.get_mut(at) {
+                if warp.is_ready() {
+                    self.run_warp(warp)?;
+                }
+                if warp.fragments.is_empty() {
+                    pool.push(waiting.remove(at))
+                } else {
+                    at += 1
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `bar.arrive`.
+    pub(crate) fn arrive(&mut self, id: u32, mask: u32) {
+        if let Some(arrived) = self.arrived.get_mut(id as usize) {
+            *arrived += mask.count_ones();
+        }
+    }
+
+    /// Releases the threads of every barrier that is complete; whether any was.
+    ///
+    /// Only called when no warp can run. Threads that have exited no longer count, and a warp all of whose remaining lanes
+    /// wait counts as a whole one.
+    fn release(&mut self, warps: &mut [Warp]) -> bool {
+        let mut released = false;
+        for id in 0..16u32 {
+            let here = |state: State| matches!(state, State::Barrier { id: at, .. } if at == id);
+            let mut count = None;
+            let mut present = 0;
+            let mut everyone = true;
+            for warp in warps.iter() {
+                let mask = warp
+                    .fragments
+                    .iter()
+                    .filter(|fragment| here(fragment.state))
+                    .fold(0, |mask, fragment| mask | fragment.mask);
+                present += if mask == warp.alive {
+                    LANES as u32
+                } else {
+                    mask.count_ones()
+                };
+                everyone &= mask == warp.alive;
+                let counts = warp
+                    .fragments
+                    .iter()
+                    .filter_map(|fragment| match fragment.state {
+                        State::Barrier { id: at, count } if at == id => Some(count),
+                        _ => None,
+                    });
+                count = counts.fold(count, |least: Option<u32>, next| {
+                    Some(least.map_or(next, |least| least.min(next)))
+                });
+            }
+            let Some(count) = count else { continue };
+            let arrived = self.arrived[id as usize];
+            let complete = if count == NONE {
+                everyone
+            } else {
+                present + arrived >= count
+            };
+            if !complete {
+                continue;
+            }
+            self.arrived[id as usize] = 0;
+            released = true;
+            for fragment in warps.iter_mut().flat_map(|warp| &mut warp.fragments) {
+                if here(fragment.state) {
+                    fragment.state = State::Ready;
+                }
+            }
+        }
+        released
+    }
+
+    fn deadlock(&self, warps: &[Warp]) -> Box<Fault> {
+        let waiting = warps.iter().map(|warp| warp.alive.count_ones()).sum();
+        let kind = FaultKind::Deadlock { waiting };
+        let Some((warp, fragment)) = warps
+            .iter()
+            .find_map(|warp| Some((warp, warp.fragments.first()?)))
+        else {
+            return self.fault(&Warp::default(), 0, 0, kind);
+        };
+        // A fragment waits just behind its barrier.
+        self.fault(
+            warp,
+            fragment.pc.saturating_sub(1),
+            fragment.mask.trailing_zeros(),
+            kind,
+        )
+    }
+
+    /// Describes a fault of a lane at a micro-op.
+    pub(crate) fn fault(&self, warp: &Warp, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
+        let lane = lane as usize % LANES;
+        Box::new(Fault {
+            kind,
+            kernel: self.grid.entry.name.clone(),
+            block: self.index,
+            thread: [
+                warp.thread[0][lane],
+                warp.thread[1][lane],
+                warp.thread[2][lane],
+            ],
+            line: self
+                .grid
+                .module
+                .code
+                .lines
+                .get(pc as usize)
+                .copied()
+                .unwrap_or(0),
+        })
+    }
+
+    /// Where dynamic shared memory starts.
+    pub(crate) fn dynamic_shared_offset(&self) -> u32 {
+        self.grid.entry.static_shared_bytes.next_multiple_of(16)
+    }
+
+    /// A special register that is the same in all lanes.
+    pub(crate) fn uniform_special(&self, register: Special, warp: u32) -> u32 {
+        let config = self.grid.config;
+        match register {
+            Special::BlockSize(axis) => config.block[axis.index()],
+            Special::BlockIndex(axis) => self.index[axis.index()],
+            Special::GridSize(axis) => config.grid[axis.index()],
+            Special::Warp => warp,
+            Special::WarpCount => config.block.iter().product::<u32>().div_ceil(LANES as u32),
+            Special::Clock => self.grid.clock() as u32,
+            Special::ClockHigh => (self.grid.clock() >> 32) as u32,
+            Special::DynamicSharedBytes => config.dynamic_shared_bytes,
+            Special::TotalSharedBytes => self.spaces.shared.len() as u32,
+            Special::One => 1,
+            Special::Zero
+            | Special::ThreadIndex(_)
+            | Special::Lane
+            | Special::MaskEqual
+            | Special::MaskLess
+            | Special::MaskLessEqual
+            | Special::MaskGreater
+            | Special::MaskGreaterEqual => 0,
+        }
+    }
+}

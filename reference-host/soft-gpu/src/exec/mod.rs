@@ -1,0 +1,46 @@
+//! Execution: a grid is its blocks in order, a block its warps in turn, a warp its fragments, a fragment its micro-ops.
+
+mod access;
+pub(crate) mod bits;
+mod block;
+mod exchange;
+pub(crate) mod float;
+pub(crate) mod lanes;
+mod local;
+pub(crate) mod ops;
+mod run;
+mod warp;
+
+pub(crate) use block::{Grid, run_grid};
+
+use crate::fault::FaultKind;
+
+/// A fault and the lane that hit it, before block, thread and line are known.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneFault {
+    pub(crate) kind: FaultKind,
+    pub(crate) lane: u32,
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lanes_of;
+
+    #[test]
+    fn lanes_come_lowest_first() {
+        assert_eq!(lanes_of(0b1010_0001).collect::<Vec<_>>(), [0, 5, 7]);
+        assert_eq!(lanes_of(u32::MAX).count(), 32);
+    }
+}

@@ -1,0 +1,481 @@
+//! The interpreter: runs one fragment until it ends, waits, or gives way to another.
+
+use super::access::View;
+use super::block::Block;
+use super::lanes::{LANES, Registers};
+use super::warp::{Caller, Fragment, Frame, State, Warp};
+use super::{LaneFault, exchange, lanes_of};
+use crate::code::{NONE, Op, Space, Special, Special64};
+use crate::fault::{Fault, FaultKind};
+use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
+use crate::verify::MAX_FRAME_BYTES;
+
+/// Most calls in progress in one thread.
+const MAX_CALLS: usize = 4096;
+
+/// Most registers of one class that a warp's calls may take together.
+const MAX_WARP_REGISTERS: u32 = 1 << 18;
+
+impl Block<'_, '_> {
+    /// Runs a warp until none of its fragments can go on.
+    pub(crate) fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
+        while let Some(mut fragment) = warp.next() {
+            if let Err(LaneFault { kind, lane }) = self.run_fragment(warp, &mut fragment) {
+                return Err(self.fault(warp, fragment.pc, lane, kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a fragment; afterwards it has ended, or has been put back into the warp.
+    ///
+    /// On a fault, `fragment.pc` is the micro-op that faulted.
+    fn run_fragment(&mut self, warp: &mut Warp, fragment: &mut Fragment) -> Result<(), LaneFault> {
+        let code = &self.grid.module.code;
+        let mut pc = fragment.pc;
+        'frame: loop {
+            let frame = fragment.frame;
+            let Warp { r32, r64, pred, .. } = warp;
+            let mut registers = Registers {
+                r32: &mut r32[frame.r32 as usize..],
+                r64: &mut r64[frame.r64 as usize..],
+                pred: &mut pred[frame.pred as usize..],
+            };
+            let mut active = fragment.mask;
+            loop {
+                let Some(op) = code.ops.get(pc as usize) else {
+                    return Err(LaneFault {
+                        kind: FaultKind::BadTarget(u64::from(pc)),
+                        lane: fragment.mask.trailing_zeros(),
+                    });
+                };
+                match *op {
+                    Op::Lane(lane) => lane.execute(&mut registers, active),
+                    Op::Block { cost } => {
+                        let Some(rest) = self.grid.budget_left.checked_sub(u64::from(cost)) else {
+                            fragment.pc = pc;
+                            let kind = FaultKind::BudgetExhausted(self.grid.budget);
+                            return Err(LaneFault {
+                                kind,
+                                lane: active.trailing_zeros(),
+                            });
+                        };
+                        self.grid.budget_left = rest;
+                        if !warp.fragments.is_empty() {
+                            fragment.pc = pc;
+                            if !warp.meet(fragment) {
+                                warp.park(fragment.clone());
+                                return Ok(());
+                            }
+                            pc += 1;
+                            continue 'frame;
+                        }
+                    }
+                    Op::Guard {
+                        pred,
+                        negated,
+                        skip,
+                    } => {
+                        let chosen = registers.pred[pred as usize];
+                        active = fragment.mask & if negated { !chosen } else { chosen };
+                        if active == 0 {
+                            active = fragment.mask;
+                            pc += skip;
+                        }
+                    }
+                    Op::Unguard => active = fragment.mask,
+                    Op::Branch { target } => {
+                        pc = target;
+                        continue;
+                    }
+                    Op::BranchIf {
+                        pred,
+                        negated,
+                        target,
+                    } => {
+                        let chosen = registers.pred[pred as usize];
+                        let taken = active & if negated { !chosen } else { chosen };
+                        if taken == active {
+                            pc = target;
+                            continue;
+                        }
+                        if taken != 0 {
+                            pc = split(warp, fragment, taken, target, pc + 1);
+                            continue 'frame;
+                        }
+                    }
+                    Op::Load(access) => {
+                        let list = &code.lists[access.list as usize..][..usize::from(access.count)];
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        view.load(&mut registers, access, list, active)
+                            .inspect_err(|_| fragment.pc = pc)?;
+                    }
+                    Op::Store(access) => {
+                        let list = &code.lists[access.list as usize..][..usize::from(access.count)];
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        view.store(&registers, access, list, active)
+                            .inspect_err(|_| fragment.pc = pc)?;
+                    }
+                    Op::Atomic(atomic) => {
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        view.atomic(&mut registers, atomic, code.list(atomic.list), active)
+                            .inspect_err(|_| fragment.pc = pc)?;
+                    }
+                    Op::Special { d, register } => {
+                        let value = match register {
+                            Special::ThreadIndex(axis) => warp.thread[axis.index()],
+                            Special::Lane => std::array::from_fn(|lane| lane as u32),
+                            Special::MaskEqual => std::array::from_fn(|lane| 1 << lane),
+                            Special::MaskLess => std::array::from_fn(|lane| (1 << lane) - 1),
+                            Special::MaskLessEqual => {
+                                std::array::from_fn(|lane| u32::MAX >> (31 - lane))
+                            }
+                            Special::MaskGreater => {
+                                std::array::from_fn(|lane| !(u32::MAX >> (31 - lane)))
+                            }
+                            Special::MaskGreaterEqual => {
+                                std::array::from_fn(|lane| u32::MAX << lane)
+                            }
+                            uniform => [self.uniform_special(uniform, warp.index); LANES],
+                        };
+                        registers.put32(d, active, &value);
+                    }
+                    Op::Special64 { d, register } => {
+                        let value = match register {
+                            Special64::Clock | Special64::Timer => self.grid.clock(),
+                            Special64::Zero => 0,
+                        };
+                        registers.put64(d, active, &[value; LANES]);
+                    }
+                    Op::DynamicShared { d } => {
+                        registers.put32(d, active, &[self.dynamic_shared_offset(); LANES]);
+                    }
+                    Op::FrameAddress { d, offset } => {
+                        registers.put64(
+                            d,
+                            active,
+                            &[u64::from(frame.local.wrapping_add(offset)); LANES],
+                        );
+                    }
+                    Op::IsSpace { d, address, space } => {
+                        let addresses = &registers.r64[address as usize];
+                        let inside = |lane: usize| {
+                            resolve(addresses[lane]).space == space
+                                && (space != Space::Global || addresses[lane] != 0)
+                        };
+                        let bits = lanes_of(active)
+                            .filter(|&lane| inside(lane))
+                            .fold(0, |bits, lane| bits | 1 << lane);
+                        registers.put_pred(d, active, bits);
+                    }
+                    Op::ActiveMask { d } => registers.put32(d, active, &[active; LANES]),
+                    Op::WarpBarrier { members } => {
+                        let needed = members_of(&registers, members, active) & warp.alive;
+                        let here = warp
+                            .fragments
+                            .iter()
+                            .filter(|other| other.state == State::WarpBarrier)
+                            .fold(active, |mask, other| mask | other.mask);
+                        if needed & !here != 0 {
+                            fragment.pc = pc + 1;
+                            fragment.state = State::WarpBarrier;
+                            warp.park(fragment.clone());
+                            return Ok(());
+                        }
+                        for other in &mut warp.fragments {
+                            if other.state == State::WarpBarrier {
+                                other.state = State::Ready;
+                            }
+                        }
+                    }
+                    Op::Shuffle { list, .. } | Op::Match { list, .. } => {
+                        let members = match *op {
+                            Op::Shuffle { .. } => code.list::<6>(list)[5],
+                            _ => code.list::<4>(list)[3],
+                        };
+                        let members = members_of(&registers, members, active) & warp.alive;
+                        if members & !active != 0 {
+                            return wait_for_lanes(warp, fragment, pc);
+                        }
+                        match *op {
+                            Op::Shuffle { mode, list } => {
+                                let [d, p, a, b, c] = code.list(list);
+                                exchange::shuffle(&mut registers, mode, [d, p, a, b, c], active);
+                            }
+                            Op::Match { all, wide, list } => {
+                                exchange::matching(
+                                    &mut registers,
+                                    all,
+                                    wide,
+                                    code.list(list),
+                                    members,
+                                    active,
+                                );
+                            }
+                            _ => {}
+                        }
+                    }
+                    Op::Vote {
+                        mode,
+                        d,
+                        source,
+                        negated,
+                        members,
+                    } => {
+                        let members = members_of(&registers, members, active) & warp.alive;
+                        if members & !active != 0 {
+                            return wait_for_lanes(warp, fragment, pc);
+                        }
+                        exchange::vote(&mut registers, mode, d, source, negated, members, active);
+                    }
+                    Op::Redux { op, d, a, members } => {
+                        let members = members_of(&registers, members, active) & warp.alive;
+                        if members & !active != 0 {
+                            return wait_for_lanes(warp, fragment, pc);
+                        }
+                        exchange::redux(&mut registers, op, d, a, members, active);
+                    }
+                    Op::Barrier {
+                        id,
+                        count,
+                        arrive_only,
+                    } => {
+                        let first = active.trailing_zeros() as usize;
+                        let id = registers.r32[id as usize][first];
+                        let count = if count == NONE {
+                            NONE
+                        } else {
+                            registers.r32[count as usize][first]
+                        };
+                        if id > 15 || (count != NONE && (count == 0 || count % LANES as u32 != 0)) {
+                            fragment.pc = pc;
+                            return Err(LaneFault {
+                                kind: FaultKind::BadBarrier { id, count },
+                                lane: first as u32,
+                            });
+                        }
+                        if arrive_only {
+                            self.arrive(id, active);
+                        } else {
+                            fragment.pc = pc + 1;
+                            fragment.state = State::Barrier { id, count };
+                            warp.park(fragment.clone());
+                            return Ok(());
+                        }
+                    }
+                    Op::Call { site } => {
+                        let Some(callee) = code.sites.get(site as usize).map(|site| site.callee)
+                        else {
+                            return Err(LaneFault {
+                                kind: FaultKind::BadTarget(u64::from(site)),
+                                lane: active.trailing_zeros(),
+                            });
+                        };
+                        fragment.pc = pc;
+                        pc = self.call(warp, fragment, callee, site)?;
+                        continue 'frame;
+                    }
+                    Op::CallIndirect { address, site } => {
+                        // Lanes that call another function than the first lane does call it later.
+                        let targets = registers.r64[address as usize];
+                        let target = targets[active.trailing_zeros() as usize];
+                        let same = lanes_of(active)
+                            .filter(|&lane| targets[lane] == target)
+                            .fold(0, |mask, lane| mask | 1 << lane);
+                        fragment.pc = pc;
+                        if same != active {
+                            let mut rest = fragment.clone();
+                            rest.mask = active & !same;
+                            fragment.mask = same;
+                            warp.park(rest);
+                        }
+                        let callee = target.wrapping_sub(FUNCTION_BASE) / FUNCTION_STRIDE;
+                        let known = target >= FUNCTION_BASE
+                            && target.is_multiple_of(FUNCTION_STRIDE)
+                            && callee < code.functions.len() as u64;
+                        if !known {
+                            return Err(LaneFault {
+                                kind: FaultKind::BadTarget(target),
+                                lane: same.trailing_zeros(),
+                            });
+                        }
+                        pc = self.call(warp, fragment, callee as u32, site)?;
+                        continue 'frame;
+                    }
+                    Op::BranchIndex { index, table } => {
+                        let table = code
+                            .tables
+                            .get(table as usize)
+                            .map(Vec::as_slice)
+                            .unwrap_or_default();
+                        let indices = registers.r32[index as usize];
+                        let first = indices[active.trailing_zeros() as usize];
+                        let Some(&target) = table.get(first as usize) else {
+                            fragment.pc = pc;
+                            return Err(LaneFault {
+                                kind: FaultKind::BadTarget(u64::from(first)),
+                                lane: active.trailing_zeros(),
+                            });
+                        };
+                        let same = lanes_of(active)
+                            .filter(|&lane| indices[lane] == first)
+                            .fold(0, |mask, lane| mask | 1 << lane);
+                        if same != active {
+                            // The others come back to this branch.
+                            let mut rest = fragment.clone();
+                            rest.mask = active & !same;
+                            rest.pc = pc;
+                            fragment.mask = same;
+                            warp.park(rest);
+                        }
+                        pc = target;
+                        continue 'frame;
+                    }
+                    Op::Return => match fragment.callers.pop() {
+                        Some(caller) => {
+                            if let Some(site) = code.sites.get(caller.site as usize) {
+                                warp.local.pass_all(
+                                    &site.results,
+                                    caller.frame.local,
+                                    frame.local,
+                                    fragment.mask,
+                                    true,
+                                );
+                            }
+                            fragment.frame = caller.frame;
+                            pc = caller.return_pc;
+                            continue 'frame;
+                        }
+                        None => {
+                            warp.exit(fragment.mask);
+                            return Ok(());
+                        }
+                    },
+                    Op::Exit => {
+                        warp.exit(fragment.mask);
+                        return Ok(());
+                    }
+                    Op::Trap => {
+                        fragment.pc = pc;
+                        return Err(LaneFault {
+                            kind: FaultKind::Trap,
+                            lane: active.trailing_zeros(),
+                        });
+                    }
+                }
+                pc += 1;
+            }
+        }
+    }
+
+    /// Enters `callee`; returns where it starts.
+    fn call(
+        &self,
+        warp: &mut Warp,
+        fragment: &mut Fragment,
+        callee: u32,
+        site: u32,
+    ) -> Result<u32, LaneFault> {
+        let code = &self.grid.module.code;
+        let lane = fragment.mask.trailing_zeros();
+        let (Some(function), Some(caller)) = (
+            code.functions.get(callee as usize),
+            code.functions.get(fragment.frame.function as usize),
+        ) else {
+            return Err(LaneFault {
+                kind: FaultKind::BadTarget(u64::from(callee)),
+                lane,
+            });
+        };
+        if function.start == NONE {
+            return Err(LaneFault {
+                kind: FaultKind::BadTarget(u64::from(callee)),
+                lane,
+            });
+        }
+        let outer = fragment.frame;
+        let frame = Frame {
+            function: callee,
+            r32: outer.r32 + caller.registers.r32,
+            r64: outer.r64 + caller.registers.r64,
+            pred: outer.pred + caller.registers.pred,
+            local: outer.local + caller.frame_bytes,
+        };
+        let too_deep = fragment.callers.len() >= MAX_CALLS
+            || u64::from(frame.local + function.frame_bytes) > MAX_FRAME_BYTES
+            || frame.r32.max(frame.r64).max(frame.pred) > MAX_WARP_REGISTERS;
+        if too_deep {
+            return Err(LaneFault {
+                kind: FaultKind::StackOverflow {
+                    limit: MAX_FRAME_BYTES,
+                },
+                lane,
+            });
+        }
+        warp.enter(
+            frame,
+            function,
+            if warp.fragments.is_empty() {
+                u32::MAX
+            } else {
+                fragment.mask
+            },
+        );
+        if let Some(site) = code.sites.get(site as usize) {
+            warp.local.pass_all(
+                &site.arguments,
+                outer.local,
+                frame.local,
+                fragment.mask,
+                false,
+            );
+        }
+        fragment.callers.push(Caller {
+            return_pc: fragment.pc + 1,
+            site,
+            frame: outer,
+        });
+        fragment.frame = frame;
+        Ok(function.start)
+    }
+}
+
+/// The lanes that an exchange names, as its first active lane sees them.
+fn members_of(registers: &Registers<'_>, members: u32, active: u32) -> u32 {
+    registers.r32[members as usize][active.trailing_zeros() as usize & 31]
+}
+
+/// Lanes part at a branch; returns where the fragment goes on: the earlier of the two places.
+fn split(warp: &mut Warp, fragment: &mut Fragment, taken: u32, target: u32, next: u32) -> u32 {
+    let mut other = fragment.clone();
+    let (first, later) = if target < next {
+        (taken, fragment.mask & !taken)
+    } else {
+        (fragment.mask & !taken, taken)
+    };
+    fragment.mask = first;
+    other.mask = later;
+    other.pc = target.max(next);
+    warp.park(other);
+    target.min(next)
+}
+
+/// Sets a fragment aside until the lanes that it needs arrive at the same place: the basic block that starts just before `pc`.
+fn wait_for_lanes(warp: &mut Warp, fragment: &mut Fragment, pc: u32) -> Result<(), LaneFault> {
+    fragment.pc = pc - 1;
+    fragment.state = State::Lanes;
+    warp.park(fragment.clone());
+    Ok(())
+}

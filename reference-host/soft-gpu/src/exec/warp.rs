@@ -1,0 +1,262 @@
+//! A warp: registers and local memory of 32 lanes, and the fragments into which its lanes have split.
+//!
+//! Lanes that take different ways become fragments of their own, each with a place in the code and a stack of calls. The
+//! fragment deepest in calls, and among those the one earliest in the code, runs first; when it reaches the place where
+//! another waits, the two become one. That reconverges structured code at the earliest point and is correct for any control
+//! flow whatever, since no fragment ever depends on another having met it. A fragment that runs on and on while others could
+//! is set aside for a turn, so that spinning lanes cannot starve the lane they wait for.
+
+use super::lanes::{FULL, LANES, Lanes32, Lanes64};
+use super::local::Local;
+use crate::code::Function;
+
+/// Registers, local memory and fragments of one warp.
+#[derive(Debug, Default)]
+pub(crate) struct Warp {
+    pub(crate) index: u32,
+    /// Lanes that exist and have not exited.
+    pub(crate) alive: u32,
+    /// Thread index of each lane, by axis.
+    pub(crate) thread: [Lanes32; 3],
+    pub(crate) r32: Vec<Lanes32>,
+    pub(crate) r64: Vec<Lanes64>,
+    pub(crate) pred: Vec<u32>,
+    pub(crate) local: Local,
+    pub(crate) fragments: Vec<Fragment>,
+    /// Blocks entered since another fragment last had a turn.
+    pub(crate) patience: u32,
+    /// Counts turns, to find the fragment that has waited longest.
+    pub(crate) turn: u64,
+}
+
+/// Lanes of a warp that go together.
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) pc: u32,
+    pub(crate) mask: u32,
+    pub(crate) state: State,
+    pub(crate) frame: Frame,
+    pub(crate) callers: Vec<Caller>,
+    pub(crate) last_turn: u64,
+}
+
+/// What a fragment waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Ready,
+    /// Other lanes, at an exchange that names them.
+    Lanes,
+    /// `bar.warp.sync`.
+    WarpBarrier,
+    /// `bar.sync` with this number and thread count; a count of `u32::MAX` is every thread.
+    Barrier {
+        id: u32,
+        count: u32,
+    },
+}
+
+/// Where a running function's registers and memory start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) function: u32,
+    pub(crate) r32: u32,
+    pub(crate) r64: u32,
+    pub(crate) pred: u32,
+    pub(crate) local: u32,
+}
+
+/// A function that waits for the one it called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub(crate) return_pc: u32,
+    pub(crate) site: u32,
+    pub(crate) frame: Frame,
+}
+
+/// Blocks that a fragment may enter while others are ready.
+const PATIENCE: u32 = 1 << 12;
+
+impl Warp {
+    /// Makes this the warp `index` of a block, about to enter `function`.
+    pub(crate) fn start(&mut self, index: u32, block: [u32; 3], function: &Function, number: u32) {
+        let threads = block[0] * block[1] * block[2];
+        let first = index * LANES as u32;
+        let count = threads.saturating_sub(first).min(LANES as u32);
+        self.index = index;
+        self.alive = if count == LANES as u32 {
+            FULL
+        } else {
+            (1 << count) - 1
+        };
+        let mut at = [
+            first % block[0],
+            first / block[0] % block[1],
+            first / block[0] / block[1],
+        ];
+        for lane in 0..LANES {
+            for (axis, lanes) in self.thread.iter_mut().enumerate() {
+                lanes[lane] = at[axis];
+            }
+            at[0] += 1;
+            if at[0] == block[0] {
+                at[0] = 0;
+                at[1] += 1;
+            }
+            if at[1] == block[1] {
+                at[1] = 0;
+                at[2] += 1;
+            }
+        }
+        self.local.clear();
+        self.fragments.clear();
+        self.patience = 0;
+        self.turn = 0;
+        let frame = Frame {
+            function: number,
+            ..Frame::default()
+        };
+        self.enter(frame, function, FULL);
+        let (pc, mask) = (function.start, self.alive);
+        self.fragments.push(Fragment {
+            pc,
+            mask,
+            state: State::Ready,
+            frame,
+            callers: Vec::new(),
+            last_turn: 0,
+        });
+    }
+
+    /// Prepares a function's registers and frame in the lanes of `mask`: zero, and its constants.
+    pub(crate) fn enter(&mut self, frame: Frame, function: &Function, mask: u32) {
+        let counts = function.registers;
+        grow(&mut self.r32, frame.r32 + counts.r32, [0; LANES]);
+        grow(&mut self.r64, frame.r64 + counts.r64, [0; LANES]);
+        grow(&mut self.pred, frame.pred + counts.pred, 0);
+        self.local.reserve(frame.local + function.frame_bytes);
+        self.local.zero(frame.local, function.frame_bytes, mask);
+        let r32 = &mut self.r32[frame.r32 as usize..][..counts.r32 as usize];
+        let r64 = &mut self.r64[frame.r64 as usize..][..counts.r64 as usize];
+        let pred = &mut self.pred[frame.pred as usize..][..counts.pred as usize];
+        pred.iter_mut().for_each(|pred| *pred &= !mask);
+        if mask == FULL {
+            r32.fill([0; LANES]);
+            r64.fill([0; LANES]);
+            function
+                .constants32
+                .iter()
+                .for_each(|&(slot, value)| r32[slot as usize] = [value; LANES]);
+            function
+                .constants64
+                .iter()
+                .for_each(|&(slot, value)| r64[slot as usize] = [value; LANES]);
+            return;
+        }
+        for lane in super::lanes_of(mask) {
+            r32.iter_mut().for_each(|lanes| lanes[lane] = 0);
+            r64.iter_mut().for_each(|lanes| lanes[lane] = 0);
+            function
+                .constants32
+                .iter()
+                .for_each(|&(slot, value)| r32[slot as usize][lane] = value);
+            function
+                .constants64
+                .iter()
+                .for_each(|&(slot, value)| r64[slot as usize][lane] = value);
+        }
+    }
+
+    /// Whether any fragment could run.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.fragments
+            .iter()
+            .any(|fragment| fragment.state == State::Ready)
+    }
+
+    /// Takes the fragment that is to run next, with every fragment merged into it that stands at the same place.
+    pub(crate) fn next(&mut self) -> Option<Fragment> {
+        self.turn += 1;
+        let ready = self
+            .fragments
+            .iter()
+            .enumerate()
+            .filter(|(_, fragment)| fragment.state == State::Ready);
+        let chosen = if self.patience >= PATIENCE {
+            self.patience = 0;
+            ready.min_by_key(|(_, fragment)| fragment.last_turn)
+        } else {
+            ready.min_by_key(|(_, fragment)| fragment.priority())
+        };
+        let (at, _) = chosen?;
+        let mut fragment = self.fragments.swap_remove(at);
+        fragment.last_turn = self.turn;
+        self.merge_into(&mut fragment);
+        Some(fragment)
+    }
+
+    /// At the start of a basic block: merges fragments that wait here, and says whether `fragment` is to go on.
+    ///
+    /// The caller hands a fragment that is not to go on back with [`Warp::park`].
+    pub(crate) fn meet(&mut self, fragment: &mut Fragment) -> bool {
+        self.merge_into(fragment);
+        let mut others = self
+            .fragments
+            .iter()
+            .filter(|other| other.state == State::Ready)
+            .peekable();
+        if others.peek().is_none() {
+            self.patience = 0;
+            return true;
+        }
+        self.patience += 1;
+        if fragment.last_turn < self.turn {
+            return false;
+        }
+        self.patience < PATIENCE && others.all(|other| fragment.priority() <= other.priority())
+    }
+
+    /// Puts a fragment back.
+    pub(crate) fn park(&mut self, fragment: Fragment) {
+        self.fragments.push(fragment);
+    }
+
+    /// Lanes end. Others that waited for them look again.
+    pub(crate) fn exit(&mut self, mask: u32) {
+        self.alive &= !mask;
+        for fragment in &mut self.fragments {
+            if matches!(fragment.state, State::Lanes) {
+                fragment.state = State::Ready;
+            }
+        }
+    }
+
+    fn merge_into(&mut self, fragment: &mut Fragment) {
+        let mut at = 0;
+        while let Some(other) = self.fragments.get(at) {
+            if matches!(other.state, State::Ready | State::Lanes) && other.is_with(fragment) {
+                fragment.mask |= other.mask;
+                self.fragments.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+impl Fragment {
+    /// Less is sooner: deepest in calls, then earliest in the code.
+    fn priority(&self) -> (usize, u32) {
+        (usize::MAX - self.callers.len(), self.pc)
+    }
+
+    /// Whether both stand at the same place of the same calls.
+    fn is_with(&self, other: &Self) -> bool {
+        self.pc == other.pc && self.frame == other.frame && self.callers == other.callers
+    }
+}
+
+fn grow<T: Clone>(file: &mut Vec<T>, count: u32, value: T) {
+    if file.len() < count as usize {
+        file.resize(count as usize, value);
+    }
+}

@@ -1,0 +1,178 @@
+//! Launching a kernel.
+
+use thiserror::Error;
+
+use crate::exec::{Grid, run_grid};
+use crate::fault::Fault;
+use crate::memory::{Memory, Spaces};
+use crate::module::{Entry, Globals, Module};
+
+/// Shape and limits of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks along x, y and z: up to 2^31-1, 65535 and 65535.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z: up to 1024, 1024 and 64, and 1024 together.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared_bytes: u32,
+    /// Micro-ops that the launch's warps may execute together before the watchdog stops it.
+    pub instruction_budget: u64,
+}
+
+impl Default for LaunchConfig {
+    /// One thread, no dynamic shared memory, a budget of 2^40.
+    fn default() -> Self {
+        Self {
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_shared_bytes: 0,
+            instruction_budget: 1 << 40,
+        }
+    }
+}
+
+/// Why a launch did not complete.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The launch asks for what the device does not have; nothing ran.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A thread faulted; what ran before it may have changed memory.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+}
+
+/// What a launch asks for and the device does not have.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A grid axis of 0 or over the device's limit.
+    #[error("grid ({}, {}, {}) is outside 1..=({}, {}, {})", grid[0], grid[1], grid[2], MAX_GRID[0], MAX_GRID[1], MAX_GRID[2])]
+    Grid {
+        /// The grid asked for.
+        grid: [u32; 3],
+    },
+    /// A block axis of 0 or over the device's limit, or too many threads together.
+    #[error("block ({}, {}, {}) is outside 1..=({}, {}, {}) or over {MAX_THREADS} threads", block[0], block[1], block[2], MAX_BLOCK[0], MAX_BLOCK[1], MAX_BLOCK[2])]
+    Block {
+        /// The block asked for.
+        block: [u32; 3],
+    },
+    /// A block that the kernel's `.reqntid` or `.maxntid` does not allow.
+    #[error("block ({}, {}, {}) contradicts the kernel's launch bounds ({}, {}, {})", block[0], block[1], block[2], bounds[0], bounds[1], bounds[2])]
+    LaunchBounds {
+        /// The block asked for.
+        block: [u32; 3],
+        /// What the kernel declares.
+        bounds: [u32; 3],
+    },
+    /// More shared memory than a block has.
+    #[error("{bytes} bytes of shared memory exceed the {MAX_SHARED_BYTES} that a block has")]
+    Shared {
+        /// Static and dynamic bytes together.
+        bytes: u64,
+    },
+    /// A parameter buffer of another size than the kernel's.
+    #[error("the parameter buffer has {found} bytes, the kernel takes {expected}")]
+    Params {
+        /// Bytes that the kernel takes.
+        expected: u32,
+        /// Bytes given.
+        found: usize,
+    },
+}
+
+/// Largest grid.
+const MAX_GRID: [u32; 3] = [0x7FFF_FFFF, 65535, 65535];
+/// Largest block along each axis.
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Most threads of a block.
+const MAX_THREADS: u32 = 1024;
+/// Most shared memory of a block, static and dynamic: what a device of the sm_90 class grants.
+const MAX_SHARED_BYTES: u64 = 227 * 1024;
+
+/// Runs kernel `entry` of `module` to its end.
+///
+/// `params` is the parameter buffer: each value little-endian at its [`offset_bytes`](crate::Param::offset_bytes), in all
+/// [`Entry::param_bytes`]. Blocks run one after the other, x fastest.
+///
+/// # Errors
+///
+/// [`LaunchError::Config`] before anything ran, [`LaunchError::Fault`] for the first fault in the fixed order of execution.
+pub fn launch(
+    module: &Module,
+    entry: &Entry,
+    config: &LaunchConfig,
+    params: &[u8],
+    globals: &mut Globals,
+    memory: &mut Memory<'_>,
+) -> Result<(), LaunchError> {
+    let shared_bytes = check(entry, config, params)?;
+    let mut params = params.to_vec();
+    let spaces = Spaces {
+        memory,
+        globals: &mut globals.global,
+        constants: &mut globals.constant,
+        params: &mut params,
+        shared: vec![0; shared_bytes],
+    };
+    let budget = config.instruction_budget;
+    let grid = Grid {
+        module,
+        entry,
+        config,
+        budget,
+        budget_left: budget,
+    };
+    Ok(run_grid(grid, spaces)?)
+}
+
+/// Checks a launch against the device; returns the bytes of shared memory of a block.
+fn check(entry: &Entry, config: &LaunchConfig, params: &[u8]) -> Result<usize, ConfigError> {
+    let LaunchConfig { grid, block, .. } = *config;
+    let within = |value: [u32; 3], limit: [u32; 3]| {
+        value
+            .iter()
+            .zip(limit)
+            .all(|(value, limit)| (1..=limit).contains(value))
+    };
+    if !within(grid, MAX_GRID) {
+        return Err(ConfigError::Grid { grid });
+    }
+    let threads = |block: [u32; 3]| {
+        block
+            .iter()
+            .fold(1u32, |product, axis| product.saturating_mul(*axis))
+    };
+    if !within(block, MAX_BLOCK) || threads(block) > MAX_THREADS {
+        return Err(ConfigError::Block { block });
+    }
+    if let Some(bounds) = entry.required_block
+        && bounds != block
+    {
+        return Err(ConfigError::LaunchBounds { block, bounds });
+    }
+    if let Some(bounds) = entry.max_block
+        && threads(block) > threads(bounds)
+    {
+        return Err(ConfigError::LaunchBounds { block, bounds });
+    }
+    let fixed = if config.dynamic_shared_bytes == 0 {
+        entry.static_shared_bytes
+    } else {
+        entry.static_shared_bytes.next_multiple_of(16)
+    };
+    let bytes = u64::from(fixed) + u64::from(config.dynamic_shared_bytes);
+    if bytes > MAX_SHARED_BYTES {
+        return Err(ConfigError::Shared { bytes });
+    }
+    if params.len() != entry.param_bytes as usize {
+        return Err(ConfigError::Params {
+            expected: entry.param_bytes,
+            found: params.len(),
+        });
+    }
+    Ok(bytes as usize)
+}

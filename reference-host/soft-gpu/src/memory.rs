@@ -1,0 +1,226 @@
+//! The device address space of one launch: which addresses exist and the bytes behind them.
+//!
+//! Generic addresses are 64 bits wide. Fixed windows serve shared, local, constant and parameter memory; everything else is
+//! global: the module's own variables, and the regions that the caller maps. An access must lie within one region as a whole.
+
+use thiserror::Error;
+
+use crate::code::Space;
+
+/// Where shared memory appears in the generic address space.
+pub(crate) const SHARED_BASE: u64 = 0x7B00_0000_0000;
+/// Where local memory appears.
+pub(crate) const LOCAL_BASE: u64 = 0x7A00_0000_0000;
+/// Where constant memory appears.
+pub(crate) const CONST_BASE: u64 = 0x7900_0000_0000;
+/// Where the kernel's parameters appear.
+pub(crate) const PARAM_BASE: u64 = 0x7800_0000_0000;
+/// Where a module's `.global` variables begin.
+pub(crate) const GLOBALS_BASE: u64 = 0x7E00_0000_0000;
+/// Where addresses of functions begin: no memory is there.
+pub(crate) const FUNCTION_BASE: u64 = 0x7D00_0000_0000;
+/// Distance between addresses of functions.
+pub(crate) const FUNCTION_STRIDE: u64 = 16;
+/// Size of each fixed window.
+pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
+
+/// The regions of global memory that a launch may touch, beside the module's own variables.
+///
+/// # Examples
+///
+/// ```
+/// let mut bytes = [0u8; 64];
+/// let mut memory = soft_gpu::Memory::new();
+/// memory.map(0x1000, &mut bytes)?;
+/// assert!(memory.map(0x103F, &mut [0u8; 1]).is_err());
+/// # Ok::<(), soft_gpu::MapError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Memory<'a> {
+    /// Sorted by address, disjoint.
+    regions: Vec<Region<'a>>,
+}
+
+#[derive(Debug)]
+struct Region<'a> {
+    start: u64,
+    bytes: &'a mut [u8],
+}
+
+/// Why a region cannot be mapped.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MapError {
+    /// It overlaps a region mapped before.
+    #[error("region at {start:#x} of {bytes} bytes overlaps one mapped before")]
+    Overlap {
+        /// First address.
+        start: u64,
+        /// Size.
+        bytes: u64,
+    },
+    /// It reaches into the addresses from 0x7800_0000_0000 up to 0x7EFF_FFFF_FFFF, into the first page, or past the end.
+    #[error("region at {start:#x} of {bytes} bytes reaches into reserved addresses")]
+    Reserved {
+        /// First address.
+        start: u64,
+        /// Size.
+        bytes: u64,
+    },
+}
+
+impl<'a> Memory<'a> {
+    /// An address space with nothing mapped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Maps `bytes` at device address `start`. An empty region maps nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`MapError`] where the region overlaps another or reaches into reserved addresses; nothing is mapped then.
+    pub fn map(&mut self, start: u64, bytes: &'a mut [u8]) -> Result<(), MapError> {
+        let size = bytes.len() as u64;
+        let reserved = MapError::Reserved { start, bytes: size };
+        let end = start.checked_add(size).ok_or(reserved)?;
+        if start < 0x1000 || (start < 0x7F00_0000_0000 && end > PARAM_BASE) {
+            return Err(reserved);
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let at = self.regions.partition_point(|region| region.start < start);
+        let before = at.checked_sub(1).and_then(|at| self.regions.get(at));
+        let after = self.regions.get(at);
+        if before.is_some_and(|region| region.end() > start)
+            || after.is_some_and(|region| region.start < end)
+        {
+            return Err(MapError::Overlap { start, bytes: size });
+        }
+        self.regions.insert(at, Region { start, bytes });
+        Ok(())
+    }
+
+    /// The `bytes` bytes at `address`, if one region holds them all.
+    #[inline]
+    pub(crate) fn get(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let at = match self.regions.len() {
+            0 => return None,
+            1 => 0,
+            _ => self
+                .regions
+                .partition_point(|region| region.start <= address)
+                .checked_sub(1)?,
+        };
+        let region = self.regions.get_mut(at)?;
+        let offset = usize::try_from(address.checked_sub(region.start)?).ok()?;
+        region
+            .bytes
+            .get_mut(offset..offset.checked_add(usize::try_from(bytes).ok()?)?)
+    }
+}
+
+impl Region<'_> {
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.bytes.len() as u64)
+    }
+}
+
+/// The memory that all threads of a block reach, by state space.
+pub(crate) struct Spaces<'l, 'm> {
+    pub(crate) memory: &'l mut Memory<'m>,
+    pub(crate) globals: &'l mut [u8],
+    pub(crate) constants: &'l mut [u8],
+    pub(crate) params: &'l mut [u8],
+    pub(crate) shared: Vec<u8>,
+}
+
+/// Why an access fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessError {
+    OutOfBounds,
+    ReadOnly,
+}
+
+/// A place in one of the spaces: which, and the offset or global address in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) space: Space,
+    pub(crate) address: u64,
+}
+
+/// Resolves a generic address to its window.
+#[inline]
+pub(crate) fn resolve(address: u64) -> Place {
+    let window = |space, base: u64| Place {
+        space,
+        address: address.wrapping_sub(base),
+    };
+    match address {
+        PARAM_BASE..GLOBALS_BASE => {
+            if address.wrapping_sub(SHARED_BASE) < WINDOW_BYTES {
+                window(Space::Shared, SHARED_BASE)
+            } else if address.wrapping_sub(LOCAL_BASE) < WINDOW_BYTES {
+                window(Space::Local, LOCAL_BASE)
+            } else if address.wrapping_sub(CONST_BASE) < WINDOW_BYTES {
+                window(Space::Const, CONST_BASE)
+            } else if address.wrapping_sub(PARAM_BASE) < WINDOW_BYTES {
+                window(Space::KernelParam, PARAM_BASE)
+            } else {
+                Place {
+                    space: Space::Global,
+                    address,
+                }
+            }
+        }
+        _ => Place {
+            space: Space::Global,
+            address,
+        },
+    }
+}
+
+impl Spaces<'_, '_> {
+    /// The `bytes` bytes at a place outside local memory.
+    #[inline]
+    pub(crate) fn bytes(
+        &mut self,
+        place: Place,
+        bytes: u64,
+        write: bool,
+    ) -> Result<&mut [u8], AccessError> {
+        let bank: &mut [u8] = match place.space {
+            Space::Global => {
+                if place.address.wrapping_sub(GLOBALS_BASE) >= WINDOW_BYTES {
+                    return self
+                        .memory
+                        .get(place.address, bytes)
+                        .ok_or(AccessError::OutOfBounds);
+                }
+                return slice(
+                    self.globals,
+                    place.address.wrapping_sub(GLOBALS_BASE),
+                    bytes,
+                );
+            }
+            Space::Shared => &mut self.shared,
+            Space::Const if !write => self.constants,
+            Space::KernelParam if !write => self.params,
+            Space::Const | Space::KernelParam => return Err(AccessError::ReadOnly),
+            // Local memory belongs to a thread and generic addresses are resolved first.
+            Space::Local | Space::Frame | Space::Generic => return Err(AccessError::OutOfBounds),
+        };
+        slice(bank, place.address, bytes)
+    }
+}
+
+#[inline]
+fn slice(bank: &mut [u8], offset: u64, bytes: u64) -> Result<&mut [u8], AccessError> {
+    let start = usize::try_from(offset).map_err(|_| AccessError::OutOfBounds)?;
+    let end = start
+        .checked_add(bytes as usize)
+        .ok_or(AccessError::OutOfBounds)?;
+    bank.get_mut(start..end).ok_or(AccessError::OutOfBounds)
+}

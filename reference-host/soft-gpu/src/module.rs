@@ -1,0 +1,179 @@
+//! A loaded module and the variables it brings.
+
+use crate::code::Code;
+use crate::error::PtxError;
+use crate::memory::GLOBALS_BASE;
+use crate::{parser, verify};
+
+/// Verified and lowered PTX, ready to launch. Immutable and shareable between threads.
+///
+/// # Examples
+///
+/// ```
+/// let ptx = b".version 7.0 .target sm_75 .address_size 64 .visible .entry nothing() { ret; }";
+/// let module = soft_gpu::Module::load(ptx)?;
+/// assert!(module.entry("nothing").is_some());
+/// # Ok::<(), soft_gpu::PtxError>(())
+/// ```
+#[derive(Debug)]
+pub struct Module {
+    pub(crate) code: Code,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) variables: Vec<Placed>,
+    pub(crate) global_image: Vec<u8>,
+    pub(crate) const_image: Vec<u8>,
+    /// While a kernel is being built: where its next shared variable goes.
+    pub(crate) kernel_shared_cursor: u64,
+}
+
+/// A `.global` or `.const` variable and its place in its image.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) name: String,
+    pub(crate) constant: bool,
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Module {
+    /// Parses, verifies and lowers a PTX source.
+    ///
+    /// # Errors
+    ///
+    /// The first thing wrong with it, with its place: [`PtxErrorCause::Unsupported`](crate::PtxErrorCause::Unsupported) where the
+    /// PTX is good but beyond this software GPU, another cause where an assembler refuses it too.
+    pub fn load(source: &[u8]) -> Result<Self, PtxError> {
+        verify::verify(source, &parser::parse(source)?)
+    }
+
+    /// The kernel `name`.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// All kernels, in source order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The module's variables with their initial values.
+    #[must_use]
+    pub fn globals(&self) -> Globals {
+        Globals {
+            variables: self.variables.clone(),
+            global: self.global_image.clone(),
+            constant: self.const_image.clone(),
+        }
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self {
+            code: Code::default(),
+            entries: Vec::new(),
+            variables: Vec::new(),
+            global_image: Vec::new(),
+            const_image: Vec::new(),
+            kernel_shared_cursor: 0,
+        }
+    }
+}
+
+/// One kernel of a module.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub(crate) name: String,
+    pub(crate) function: u32,
+    pub(crate) params: Vec<Param>,
+    pub(crate) param_bytes: u32,
+    pub(crate) static_shared_bytes: u32,
+    /// `.maxntid`
+    pub(crate) max_block: Option<[u32; 3]>,
+    /// `.reqntid`
+    pub(crate) required_block: Option<[u32; 3]>,
+}
+
+impl Entry {
+    /// The kernel's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The kernel's parameters, in order.
+    #[must_use]
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Bytes of the parameter buffer that a launch takes.
+    #[must_use]
+    pub fn param_bytes(&self) -> u32 {
+        self.param_bytes
+    }
+
+    /// Bytes of shared memory that a block has before any dynamic ones.
+    #[must_use]
+    pub fn static_shared_bytes(&self) -> u32 {
+        self.static_shared_bytes
+    }
+}
+
+/// One kernel parameter and its place in the parameter buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Where it starts in the parameter buffer.
+    pub offset_bytes: u32,
+    /// Its size.
+    pub size_bytes: u32,
+    /// Its alignment.
+    pub align_bytes: u32,
+}
+
+/// The current values of a module's `.global` and `.const` variables.
+///
+/// Kernels change the former; launches of one module that should see each other's changes share one of these.
+#[derive(Clone, Debug)]
+pub struct Globals {
+    variables: Vec<Placed>,
+    pub(crate) global: Vec<u8>,
+    pub(crate) constant: Vec<u8>,
+}
+
+impl Globals {
+    /// The bytes of variable `name`.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&[u8]> {
+        let placed = self.variables.iter().find(|placed| placed.name == name)?;
+        let image = if placed.constant {
+            &self.constant
+        } else {
+            &self.global
+        };
+        image.get(placed.offset..placed.offset.checked_add(placed.bytes)?)
+    }
+
+    /// The bytes of variable `name`, to be set before a launch.
+    #[must_use]
+    pub fn variable_mut(&mut self, name: &str) -> Option<&mut [u8]> {
+        let placed = self.variables.iter().find(|placed| placed.name == name)?;
+        let image = if placed.constant {
+            &mut self.constant
+        } else {
+            &mut self.global
+        };
+        image.get_mut(placed.offset..placed.offset.checked_add(placed.bytes)?)
+    }
+
+    /// The device address of `.global` variable `name`.
+    #[must_use]
+    pub fn address(&self, name: &str) -> Option<u64> {
+        let placed = self
+            .variables
+            .iter()
+            .find(|placed| placed.name == name && !placed.constant)?;
+        Some(GLOBALS_BASE + placed.offset as u64)
+    }
+}

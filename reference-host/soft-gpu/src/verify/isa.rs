@@ -1,0 +1,183 @@
+//! The instruction set: which function checks and lowers each opcode.
+//!
+//! To add an instruction, write its function in the file of its group, name it in [`find`], and give the executor its operation.
+
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod logic;
+mod memory;
+mod moves;
+mod warp;
+
+pub(crate) use control::{emit_return, frame_layout, load_register_param};
+
+use super::body::{Body, Inst};
+use super::error::Checked;
+
+/// Checks one instruction and emits its micro-ops.
+pub(crate) type Rule = for<'a> fn(&mut Body<'a>, Inst<'a>) -> Checked<()>;
+
+/// How a guard `@p` acts on an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guarding {
+    /// Lanes without the predicate sit out.
+    Mask,
+    /// Lanes without the predicate jump past it: for whatever moves control or meets other lanes.
+    Branch,
+    /// The instruction handles its guard itself.
+    Own,
+}
+
+/// The rule for an opcode.
+pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
+    let masked: Option<Rule> = match opcode {
+        "add" => Some(integer::add),
+        "sub" => Some(integer::sub),
+        "addc" => Some(integer::addc),
+        "subc" => Some(integer::subc),
+        "mul" => Some(integer::mul),
+        "mad" => Some(integer::mad),
+        "madc" => Some(integer::madc),
+        "mul24" => Some(integer::mul24),
+        "mad24" => Some(integer::mad24),
+        "sad" => Some(integer::sad),
+        "div" => Some(integer::div),
+        "rem" => Some(integer::rem),
+        "abs" => Some(integer::abs),
+        "neg" => Some(integer::neg),
+        "min" => Some(integer::min),
+        "max" => Some(integer::max),
+        "popc" => Some(integer::popc),
+        "clz" => Some(integer::clz),
+        "brev" => Some(integer::brev),
+        "bfind" => Some(integer::bfind),
+        "bfe" => Some(integer::bfe),
+        "bfi" => Some(integer::bfi),
+        "dp4a" => Some(integer::dp4a),
+        "fma" => Some(float::fma),
+        "rcp" => Some(float::rcp),
+        "sqrt" => Some(float::sqrt),
+        "rsqrt" => Some(float::rsqrt),
+        "sin" => Some(float::sin),
+        "cos" => Some(float::cos),
+        "lg2" => Some(float::lg2),
+        "ex2" => Some(float::ex2),
+        "tanh" => Some(float::tanh),
+        "copysign" => Some(float::copysign),
+        "testp" => Some(float::testp),
+        "and" => Some(logic::and),
+        "or" => Some(logic::or),
+        "xor" => Some(logic::xor),
+        "not" => Some(logic::not),
+        "cnot" => Some(logic::cnot),
+        "lop3" => Some(logic::lop3),
+        "shl" => Some(logic::shl),
+        "shr" => Some(logic::shr),
+        "shf" => Some(logic::shf),
+        "prmt" => Some(logic::prmt),
+        "setp" => Some(compare::setp),
+        "set" => Some(compare::set),
+        "selp" => Some(compare::selp),
+        "slct" => Some(compare::slct),
+        "mov" => Some(moves::mov),
+        "cvta" => Some(moves::cvta),
+        "isspacep" => Some(moves::isspacep),
+        "cvt" => Some(convert::cvt),
+        "ld" | "ldu" => Some(memory::ld),
+        "st" => Some(memory::st),
+        "atom" => Some(memory::atom),
+        "red" => Some(memory::red),
+        "membar" | "fence" => Some(memory::fence),
+        "prefetch" | "prefetchu" => Some(memory::prefetch),
+        "nanosleep" => Some(control::nanosleep),
+        "pmevent" => Some(control::pmevent),
+        "activemask" => Some(warp::activemask),
+        _ => None,
+    };
+    if let Some(rule) = masked {
+        return Some((rule, Guarding::Mask));
+    }
+    let branching: Rule = match opcode {
+        "bra" => return Some((control::bra, Guarding::Own)),
+        "brx" => control::brx,
+        "call" => control::call,
+        "ret" => control::ret,
+        "exit" => control::exit,
+        "trap" | "brkpt" => control::trap,
+        "bar" | "barrier" => warp::bar,
+        "shfl" => warp::shfl,
+        "vote" => warp::vote,
+        "match" => warp::matching,
+        "redux" => warp::redux,
+        _ => return None,
+    };
+    Some((branching, Guarding::Branch))
+}
+
+/// Whether the PTX ISA has an opcode that the software GPU has not.
+pub(crate) fn is_unimplemented(opcode: &str) -> bool {
+    const OPCODES: &[&str] = &[
+        "alloca",
+        "applypriority",
+        "bmsk",
+        "cp",
+        "createpolicy",
+        "discard",
+        "dp2a",
+        "elect",
+        "fns",
+        "getctarank",
+        "griddepcontrol",
+        "istypep",
+        "ldmatrix",
+        "mapa",
+        "mbarrier",
+        "mma",
+        "movmatrix",
+        "multimem",
+        "setmaxnreg",
+        "stackrestore",
+        "stacksave",
+        "stmatrix",
+        "suld",
+        "suq",
+        "sured",
+        "sust",
+        "szext",
+        "tensormap",
+        "tex",
+        "tld4",
+        "txq",
+        "tcgen05",
+        "vabsdiff",
+        "vabsdiff2",
+        "vabsdiff4",
+        "vadd",
+        "vadd2",
+        "vadd4",
+        "vavrg2",
+        "vavrg4",
+        "vmad",
+        "vmax",
+        "vmax2",
+        "vmax4",
+        "vmin",
+        "vmin2",
+        "vmin4",
+        "vset",
+        "vset2",
+        "vset4",
+        "vshl",
+        "vshr",
+        "vsub",
+        "vsub2",
+        "vsub4",
+        "wgmma",
+        "wmma",
+        "clusterlaunchcontrol",
+    ];
+    OPCODES.contains(&opcode)
+}

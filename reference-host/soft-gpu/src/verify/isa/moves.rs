@@ -1,0 +1,265 @@
+//! `mov` in all its forms, and conversions between address spaces.
+//!
+//! Source: PTX ISA, "Data Movement and Conversion Instructions".
+
+use super::super::body::{Body, Inst, form, special};
+use super::super::error::{Checked, SemanticError, fail};
+use super::super::symbols::Symbol;
+use crate::ast::{Operand, OperandKind};
+use crate::code::{Op, Space};
+use crate::exec::ops::LaneOp;
+use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::types::{Kind, Type};
+
+const MOVABLE: &[Type] = &[
+    Type::Pred,
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+];
+
+pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let ty = inst.modifiers.any_type()?;
+    if ty == Type::B128 {
+        return inst.modifiers.unsupported("type .b128");
+    }
+    let ty = inst.modifiers.check_type(ty, MOVABLE)?;
+    inst.modifiers.end()?;
+    inst.arity(2)?;
+    let (to, from) = (inst.operand(0)?, inst.operand(1)?);
+    if let OperandKind::Vector(parts) = to.kind {
+        let parts = body.nested(parts);
+        return unpack(body, &inst, ty, parts, from);
+    }
+    if let OperandKind::Vector(parts) = from.kind {
+        let parts = body.nested(parts);
+        return pack(body, &inst, ty, to, parts);
+    }
+    let a = moved(body, from, ty)?;
+    let d = body.dest(to, ty)?;
+    let op = match ty.bytes() {
+        0 => LaneOp::MovPred,
+        8 => LaneOp::Mov64,
+        _ => LaneOp::Mov32,
+    };
+    body.lane(op, d, a, a, 0);
+    Ok(())
+}
+
+/// What a plain `mov` moves: a value, or the address of a variable or function.
+fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Checked<u32> {
+    let (name, offset) = match from.kind {
+        OperandKind::Name(name) => (name, 0),
+        OperandKind::NameOffset(name, offset) => (name, offset),
+        _ => return body.source(from, ty),
+    };
+    if special(name.text, None).is_some() {
+        return body.source(from, ty);
+    }
+    match body.symbol(name)? {
+        Symbol::Register { .. } if matches!(from.kind, OperandKind::Name(_)) => {
+            body.source(from, ty)
+        }
+        symbol => body.address_of(name, symbol, offset, ty),
+    }
+}
+
+/// The type of one of `count` equal parts of `ty`.
+fn part_type<'a>(inst: &Inst<'a>, ty: Type, count: usize) -> Checked<Type> {
+    let part = match (ty.kind(), ty.bytes(), count) {
+        (Kind::Bits, 8, 2) => Some(Type::B32),
+        (Kind::Bits, 8, 4) | (Kind::Bits, 4, 2) => Some(Type::B16),
+        (Kind::Bits, 4, 4) | (Kind::Bits, 2, 2) => Some(Type::B8),
+        _ => None,
+    };
+    match part {
+        Some(part) => Ok(part),
+        None if ty.kind() == Kind::Bits => fail(
+            inst.opcode.pos,
+            SemanticError::VectorLength {
+                expected: 2,
+                found: count,
+            },
+        ),
+        None => inst
+            .modifiers
+            .check_type(ty, &[Type::B16, Type::B32, Type::B64]),
+    }
+}
+
+/// `mov.b64 d, {a, b}`: the first part goes to the low bits.
+fn pack<'a>(
+    body: &mut Body<'a>,
+    inst: &Inst<'a>,
+    ty: Type,
+    to: &Operand<'a>,
+    parts: &[Operand<'a>],
+) -> Checked<()> {
+    let pos = inst.opcode.pos;
+    let part = part_type(inst, ty, parts.len())?;
+    let mut sources = Vec::with_capacity(parts.len());
+    for operand in parts {
+        sources.push(body.source(operand, part)?);
+    }
+    // Sixteen-bit and byte parts are first joined to 32-bit words.
+    let words = if part == Type::B32 {
+        sources
+    } else {
+        let per_word = (4 / part.bytes() as usize).min(sources.len());
+        let mut words = Vec::new();
+        for chunk in sources.chunks(per_word) {
+            let word = body.fresh(Type::B32, pos)?;
+            body.lane(
+                LaneOp::Mov32,
+                word,
+                chunk.first().copied().unwrap_or(word),
+                0,
+                0,
+            );
+            for (at, &source) in chunk.iter().enumerate().skip(1) {
+                let shift = body.constant32(part.bits() * u32::try_from(at).unwrap_or(0), pos)?;
+                let shifted = body.fresh(Type::B32, pos)?;
+                body.lane(LaneOp::Shl32, shifted, source, shift, 0);
+                body.lane(LaneOp::Or32, word, word, shifted, 0);
+            }
+            words.push(word);
+        }
+        words
+    };
+    let d = body.dest(to, ty)?;
+    match *words.as_slice() {
+        [low, high] => body.lane(LaneOp::Pack64, d, low, high, 0),
+        [word] => body.lane(LaneOp::Mov32, d, word, 0, 0),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `mov.b64 {a, b}, d`.
+fn unpack<'a>(
+    body: &mut Body<'a>,
+    inst: &Inst<'a>,
+    ty: Type,
+    parts: &[Operand<'a>],
+    from: &Operand<'a>,
+) -> Checked<()> {
+    let pos = inst.opcode.pos;
+    let part = part_type(inst, ty, parts.len())?;
+    let source = body.source(from, ty)?;
+    let words = if ty.bytes() == 8 {
+        let low = body.fresh(Type::B32, pos)?;
+        let high = body.fresh(Type::B32, pos)?;
+        body.lane(LaneOp::Low32, low, source, 0, 0);
+        body.lane(LaneOp::High32, high, source, 0, 0);
+        vec![low, high]
+    } else {
+        let word = body.fresh(Type::B32, pos)?;
+        body.lane(LaneOp::Mov32, word, source, 0, 0);
+        vec![word]
+    };
+    let per_word = (ty.bytes().min(4) / part.bytes()).max(1) as usize;
+    for (at, operand) in parts.iter().enumerate() {
+        let d = body.dest(operand, part)?;
+        let Some(&word) = words.get(at / per_word) else {
+            continue;
+        };
+        let shift = part.bits() * u32::try_from(at % per_word).unwrap_or(0);
+        let count = body.constant32(shift, pos)?;
+        body.lane(LaneOp::ShrU32, d, word, count, 0);
+        match part {
+            Type::B16 => body.lane(LaneOp::Low16, d, d, 0, 0),
+            Type::B8 => body.lane(LaneOp::Low8, d, d, 0, 0),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The spaces that have a window in the generic address space, and where it starts.
+fn window(word: &str) -> (Space, u64) {
+    match word {
+        "shared" | "shared::cta" => (Space::Shared, SHARED_BASE),
+        "local" => (Space::Local, LOCAL_BASE),
+        "const" => (Space::Const, CONST_BASE),
+        "param" | "param::entry" => (Space::KernelParam, PARAM_BASE),
+        _ => (Space::Global, 0),
+    }
+}
+
+const WINDOWS: &[&str] = &[
+    "global",
+    "shared",
+    "shared::cta",
+    "local",
+    "const",
+    "param",
+    "param::entry",
+];
+
+pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let to_space = inst.modifiers.take("to");
+    if inst.modifiers.peek() == Some("shared::cluster") {
+        return inst.modifiers.unsupported("space .shared::cluster");
+    }
+    let (space, base) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);
+    let ty = inst.modifiers.type_of(&[Type::U64])?;
+    inst.modifiers.end()?;
+    inst.arity(2)?;
+    let a = moved(body, inst.operand(1)?, ty)?;
+    let d = body.dest(inst.operand(0)?, ty)?;
+    if space == Space::Global {
+        body.lane(LaneOp::Mov64, d, a, 0, 0);
+        return Ok(());
+    }
+    // A device function's parameters lie in its frame.
+    let base = if space == Space::KernelParam && !body.entry {
+        LOCAL_BASE
+    } else {
+        base
+    };
+    let base = body.constant64(base, inst.opcode.pos)?;
+    body.lane(
+        if to_space {
+            LaneOp::SubI64
+        } else {
+            LaneOp::AddI64
+        },
+        d,
+        a,
+        base,
+        0,
+    );
+    Ok(())
+}
+
+pub(super) fn isspacep<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    if inst.modifiers.peek() == Some("shared::cluster") {
+        return inst.modifiers.unsupported("space .shared::cluster");
+    }
+    let (space, _) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);
+    inst.modifiers.end()?;
+    inst.arity(2)?;
+    let address = body.source(inst.operand(1)?, Type::U64)?;
+    let d = match inst.operand(0)?.kind {
+        OperandKind::Name(_) => body.dest(inst.operand(0)?, Type::Pred)?,
+        ref other => {
+            return fail(
+                inst.operand(0)?.pos,
+                SemanticError::OperandForm {
+                    expected: "a predicate",
+                    found: form(other),
+                },
+            );
+        }
+    };
+    body.emit(Op::IsSpace { d, address, space });
+    Ok(())
+}

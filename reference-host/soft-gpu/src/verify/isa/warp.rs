@@ -1,0 +1,241 @@
+//! Barriers and exchanges between the lanes of a warp.
+//!
+//! Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Warp-level instructions".
+
+use super::super::body::{Body, Inst};
+use super::super::error::{Checked, SemanticError, fail};
+use crate::ast::{Operand, OperandKind};
+use crate::code::{NONE, Op, Redux, Shuffle, Vote};
+use crate::types::Type;
+
+pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    if inst.opcode.text == "bar" && inst.modifiers.take("warp") {
+        return bar_warp(body, inst);
+    }
+    if inst.opcode.text == "barrier" && inst.modifiers.peek() == Some("cluster") {
+        return inst.modifiers.unsupported(".cluster");
+    }
+    inst.modifiers.take("cta");
+    if inst.modifiers.peek() == Some("red") {
+        return inst.modifiers.unsupported(".red");
+    }
+    let arrive_only = inst
+        .modifiers
+        .need_one(&["sync", "arrive"], "one of .sync, .arrive")?
+        == "arrive";
+    if inst.opcode.text == "barrier" {
+        inst.modifiers.take("aligned");
+    }
+    inst.modifiers.end()?;
+    inst.arity_between(if arrive_only { 2 } else { 1 }, 2)?;
+    let id_operand = inst.operand(0)?;
+    if let OperandKind::Int(value) = id_operand.kind
+        && !(0..16).contains(&value)
+    {
+        return fail(
+            id_operand.pos,
+            SemanticError::OutOfRange {
+                what: "barrier number",
+                value: value.to_string(),
+            },
+        );
+    }
+    let id = body.source(id_operand, Type::U32)?;
+    let count = match inst.operands.get(1) {
+        Some(operand) => body.source(operand, Type::U32)?,
+        None => NONE,
+    };
+    body.begin_block();
+    body.emit(Op::Barrier {
+        id,
+        count,
+        arrive_only,
+    });
+    Ok(())
+}
+
+fn bar_warp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    inst.modifiers.need_one(&["sync"], ".sync")?;
+    inst.modifiers.end()?;
+    inst.arity(1)?;
+    let members = body.source(inst.operand(0)?, Type::B32)?;
+    body.begin_block();
+    body.emit(Op::WarpBarrier { members });
+    Ok(())
+}
+
+/// `.sync`, without which the instruction is of an older kind that no current target has.
+fn need_sync<'a>(inst: &mut Inst<'a>) -> Checked<()> {
+    if inst.modifiers.take("sync") {
+        return Ok(());
+    }
+    fail(
+        inst.opcode.pos,
+        SemanticError::MissingModifier {
+            opcode: inst.opcode.text.to_owned(),
+            what: ".sync",
+        },
+    )
+}
+
+/// `d` or `d|p`.
+fn one_or_pair<'a>(
+    body: &Body<'a>,
+    operand: &'a Operand<'a>,
+) -> (&'a Operand<'a>, Option<&'a Operand<'a>>) {
+    match operand.kind {
+        OperandKind::Pair(first, second) => (
+            body.ast.operands.get(first as usize).unwrap_or(operand),
+            body.ast.operands.get(second as usize),
+        ),
+        _ => (operand, None),
+    }
+}
+
+pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    need_sync(&mut inst)?;
+    let mode = match inst.modifiers.need_one(
+        &["up", "down", "bfly", "idx"],
+        "one of .up, .down, .bfly, .idx",
+    )? {
+        "up" => Shuffle::Up,
+        "down" => Shuffle::Down,
+        "bfly" => Shuffle::Butterfly,
+        _ => Shuffle::Index,
+    };
+    let ty = inst.modifiers.type_of(&[Type::B32])?;
+    inst.modifiers.end()?;
+    inst.arity(5)?;
+    let (first, second) = one_or_pair(body, inst.operand(0)?);
+    let a = body.source(inst.operand(1)?, ty)?;
+    let b = body.source(inst.operand(2)?, Type::B32)?;
+    let c = body.source(inst.operand(3)?, Type::B32)?;
+    let members = body.source(inst.operand(4)?, Type::B32)?;
+    let d = body.dest(first, ty)?;
+    let p = match second {
+        Some(operand) => body.dest(operand, Type::Pred)?,
+        None => NONE,
+    };
+    let list = body.list(&[d, p, a, b, c, members]);
+    body.begin_block();
+    body.emit(Op::Shuffle { mode, list });
+    Ok(())
+}
+
+pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    need_sync(&mut inst)?;
+    let (mode, ty) = match inst.modifiers.need_one(
+        &["all", "any", "uni", "ballot"],
+        "one of .all, .any, .uni, .ballot",
+    )? {
+        "all" => (Vote::All, Type::Pred),
+        "any" => (Vote::Any, Type::Pred),
+        "uni" => (Vote::Uniform, Type::Pred),
+        _ => (Vote::Ballot, Type::B32),
+    };
+    inst.modifiers.type_of(&[ty])?;
+    inst.modifiers.end()?;
+    inst.arity(3)?;
+    let (source, negated) = body.predicate(inst.operand(1)?)?;
+    let members = body.source(inst.operand(2)?, Type::B32)?;
+    let d = body.dest(inst.operand(0)?, ty)?;
+    body.begin_block();
+    body.emit(Op::Vote {
+        mode,
+        d,
+        source,
+        negated,
+        members,
+    });
+    Ok(())
+}
+
+pub(super) fn matching<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let all = inst
+        .modifiers
+        .need_one(&["any", "all"], "one of .any, .all")?
+        == "all";
+    need_sync(&mut inst)?;
+    let ty = inst.modifiers.type_of(&[Type::B32, Type::B64])?;
+    inst.modifiers.end()?;
+    inst.arity(3)?;
+    let (first, second) = one_or_pair(body, inst.operand(0)?);
+    let a = body.source(inst.operand(1)?, ty)?;
+    let members = body.source(inst.operand(2)?, Type::B32)?;
+    let d = body.dest(first, Type::B32)?;
+    let p = match second {
+        Some(operand) if all => body.dest(operand, Type::Pred)?,
+        Some(operand) => {
+            return fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "one destination",
+                    found: "a pair of destinations",
+                },
+            );
+        }
+        None => NONE,
+    };
+    let list = body.list(&[d, p, a, members]);
+    body.begin_block();
+    body.emit(Op::Match {
+        all,
+        wide: ty == Type::B64,
+        list,
+    });
+    Ok(())
+}
+
+pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    need_sync(&mut inst)?;
+    let word = inst.modifiers.need_one(
+        &["add", "min", "max", "and", "or", "xor"],
+        "an operation such as .add",
+    )?;
+    if inst.modifiers.peek() == Some("abs")
+        || inst.modifiers.peek() == Some("NaN")
+        || inst.modifiers.peek() == Some("f32")
+    {
+        return inst.modifiers.unsupported("type .f32");
+    }
+    let ty = match word {
+        "add" | "min" | "max" => inst.modifiers.type_of(&[Type::U32, Type::S32])?,
+        _ => inst.modifiers.type_of(&[Type::B32])?,
+    };
+    if body.target < 80 {
+        return fail(
+            inst.opcode.pos,
+            SemanticError::Requires {
+                opcode: "redux".to_owned(),
+                needed: ".target sm_80 or higher",
+            },
+        );
+    }
+    inst.modifiers.end()?;
+    inst.arity(3)?;
+    let op = match (word, ty) {
+        ("add", _) => Redux::Add,
+        ("min", Type::S32) => Redux::MinSigned,
+        ("min", _) => Redux::MinUnsigned,
+        ("max", Type::S32) => Redux::MaxSigned,
+        ("max", _) => Redux::MaxUnsigned,
+        ("and", _) => Redux::And,
+        ("or", _) => Redux::Or,
+        _ => Redux::Xor,
+    };
+    let a = body.source(inst.operand(1)?, ty)?;
+    let members = body.source(inst.operand(2)?, Type::B32)?;
+    let d = body.dest(inst.operand(0)?, ty)?;
+    body.begin_block();
+    body.emit(Op::Redux { op, d, a, members });
+    Ok(())
+}
+
+pub(super) fn activemask<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let ty = inst.modifiers.type_of(&[Type::B32])?;
+    inst.modifiers.end()?;
+    inst.arity(1)?;
+    let d = body.dest(inst.operand(0)?, ty)?;
+    body.emit(Op::ActiveMask { d });
+    Ok(())
+}

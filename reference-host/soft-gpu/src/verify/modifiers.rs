@@ -1,0 +1,182 @@
+//! The modifiers of one instruction, taken from left to right.
+
+use super::error::{Checked, SemanticError, Unsupported, fail};
+use crate::ast::{Name, Pos};
+use crate::exec::float::Rounding;
+use crate::types::Type;
+
+/// A cursor over an instruction'a modifiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modifiers<'a> {
+    pub(crate) opcode: Name<'a>,
+    rest: &'a [Name<'a>],
+}
+
+impl<'a> Modifiers<'a> {
+    pub(crate) fn new(opcode: Name<'a>, words: &'a [Name<'a>]) -> Self {
+        Self {
+            opcode,
+            rest: words,
+        }
+    }
+
+    /// Takes the next modifier if it is `word`.
+    pub(crate) fn take(&mut self, word: &str) -> bool {
+        self.take_one(&[word]).is_some()
+    }
+
+    /// Takes the next modifier if it is one of `words`.
+    pub(crate) fn take_one(&mut self, words: &[&str]) -> Option<&'a str> {
+        let (first, rest) = self.rest.split_first()?;
+        words.contains(&first.text).then(|| {
+            self.rest = rest;
+            first.text
+        })
+    }
+
+    /// Takes the next modifiers while they are among `words`; whether any was.
+    pub(crate) fn take_all(&mut self, words: &[&str]) -> bool {
+        let mut any = false;
+        while self.take_one(words).is_some() {
+            any = true;
+        }
+        any
+    }
+
+    /// Takes the next modifier, which must be one of `words`; `what` names them in the message.
+    pub(crate) fn need_one(&mut self, words: &[&str], what: &'static str) -> Checked<&'a str> {
+        match self.take_one(words) {
+            Some(word) => Ok(word),
+            None => self.missing(what),
+        }
+    }
+
+    /// Takes a type, whichever it is.
+    pub(crate) fn any_type(&mut self) -> Checked<Type> {
+        let Some((first, rest)) = self.rest.split_first() else {
+            return self.missing("a type");
+        };
+        if let Some(ty) = Type::of_word(first.text) {
+            self.rest = rest;
+            return Ok(ty);
+        }
+        if is_later_type(first.text) {
+            return fail(
+                first.pos,
+                Unsupported::Form {
+                    opcode: self.opcode.text.to_owned(),
+                    what: format!("type .{}", first.text),
+                },
+            );
+        }
+        self.missing("a type")
+    }
+
+    /// Takes a type that must be one of `types`. A 16-bit or packed float that the instruction may have in the ISA is
+    /// reported as unsupported rather than wrong.
+    pub(crate) fn type_of(&mut self, types: &[Type]) -> Checked<Type> {
+        let ty = self.any_type()?;
+        self.check_type(ty, types)
+    }
+
+    /// Checks a type against those the instruction takes.
+    pub(crate) fn check_type(&self, ty: Type, types: &[Type]) -> Checked<Type> {
+        if types.contains(&ty) {
+            return Ok(ty);
+        }
+        let opcode = self.opcode.text.to_owned();
+        let takes_floats = types.iter().any(|ty| ty.is_float());
+        if takes_floats && matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) {
+            return fail(
+                self.opcode.pos,
+                Unsupported::Form {
+                    opcode,
+                    what: format!("type .{}", ty.word()),
+                },
+            );
+        }
+        fail(
+            self.opcode.pos,
+            SemanticError::InvalidType {
+                opcode,
+                ty: ty.word(),
+            },
+        )
+    }
+
+    /// Takes a floating-point rounding modifier.
+    pub(crate) fn rounding(&mut self) -> Option<Rounding> {
+        Some(match self.take_one(&["rn", "rz", "rm", "rp"])? {
+            "rn" => Rounding::Nearest,
+            "rz" => Rounding::Zero,
+            "rm" => Rounding::Down,
+            _ => Rounding::Up,
+        })
+    }
+
+    /// Takes a rounding to an integral value.
+    pub(crate) fn integral_rounding(&mut self) -> Option<Rounding> {
+        Some(match self.take_one(&["rni", "rzi", "rmi", "rpi"])? {
+            "rni" => Rounding::Nearest,
+            "rzi" => Rounding::Zero,
+            "rmi" => Rounding::Down,
+            _ => Rounding::Up,
+        })
+    }
+
+    /// Checks that no modifier is left.
+    pub(crate) fn end(&self) -> Checked<()> {
+        match self.rest.first() {
+            None => Ok(()),
+            Some(extra) => fail(
+                extra.pos,
+                SemanticError::UnexpectedModifier {
+                    opcode: self.opcode.text.to_owned(),
+                    modifier: extra.text.to_owned(),
+                },
+            ),
+        }
+    }
+
+    /// The modifier that comes next.
+    pub(crate) fn peek(&self) -> Option<&'a str> {
+        self.rest.first().map(|word| word.text)
+    }
+
+    /// Where the instruction stands.
+    pub(crate) fn pos(&self) -> Pos {
+        self.opcode.pos
+    }
+
+    /// Fails because `what` is not there, or because another word stands in its place.
+    pub(crate) fn missing<T>(&self, what: &'static str) -> Checked<T> {
+        self.end()?;
+        fail(
+            self.opcode.pos,
+            SemanticError::MissingModifier {
+                opcode: self.opcode.text.to_owned(),
+                what,
+            },
+        )
+    }
+
+    /// Fails because the ISA has this form and the software GPU does not.
+    pub(crate) fn unsupported<T>(&self, what: impl Into<String>) -> Checked<T> {
+        fail(
+            self.opcode.pos,
+            Unsupported::Form {
+                opcode: self.opcode.text.to_owned(),
+                what: what.into(),
+            },
+        )
+    }
+}
+
+/// Types of the ISA that nothing here implements.
+fn is_later_type(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "f32x2", "tf32", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
+        "ue8m0x2", "u16x2", "s16x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "f64x2",
+    ];
+    WORDS.contains(&word)
+}

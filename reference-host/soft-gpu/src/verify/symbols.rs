@@ -1,0 +1,253 @@
+//! Names in scope. One table with an undo log serves all scopes, so that a lookup costs the same however deep the nesting.
+
+use hashbrown::HashMap;
+
+use super::error::{Checked, SemanticError, fail};
+use crate::ast::Name;
+use crate::types::Type;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Symbol {
+    Register {
+        slot: u32,
+        ty: Type,
+    },
+    /// `.global` variable at a device address.
+    Global {
+        address: u64,
+    },
+    /// `.const` variable at an offset of the constant bank.
+    Const {
+        offset: u32,
+    },
+    /// `.shared` variable at an offset of the block'a shared memory.
+    Shared {
+        offset: u32,
+    },
+    /// `.extern .shared` array: starts where static shared memory ends.
+    DynamicShared,
+    /// Parameter of the running kernel.
+    KernelParam {
+        offset: u32,
+        bytes: u32,
+    },
+    /// `.local` variable in the running function'a frame.
+    FrameLocal {
+        offset: u32,
+    },
+    /// `.param` variable, formal parameter or result in the running function'a frame.
+    FrameParam {
+        offset: u32,
+        bytes: u32,
+        written: bool,
+    },
+    /// Index into the module'a functions.
+    Function(u32),
+    /// Index into the running function'a labels.
+    Label(u32),
+    /// Index into the running function'a prototypes.
+    Prototype(u32),
+    /// Index into the code'a branch tables.
+    BranchTable(u32),
+    /// `.calltargets` list.
+    CallTargets,
+}
+
+impl Symbol {
+    /// What to call it in a message.
+    pub(crate) fn form(&self) -> &'static str {
+        match self {
+            Self::Register { .. } => "a register",
+            Self::Global { .. }
+            | Self::Const { .. }
+            | Self::Shared { .. }
+            | Self::DynamicShared
+            | Self::FrameLocal { .. } => "a variable",
+            Self::KernelParam { .. } | Self::FrameParam { .. } => "a parameter",
+            Self::Function(_) => "a function",
+            Self::Label(_) => "a label",
+            Self::Prototype(_) => "a call prototype",
+            Self::BranchTable(_) => "a branch target list",
+            Self::CallTargets => "a call target list",
+        }
+    }
+}
+
+/// All names in scope.
+#[derive(Debug, Default)]
+pub(crate) struct Scopes<'a> {
+    names: HashMap<&'a str, Entry<Symbol>>,
+    /// Register ranges `%r<N>` by prefix.
+    ranges: HashMap<&'a str, Entry<Range>>,
+    /// Registers of ranges that have been used, so that a huge range costs nothing.
+    members: HashMap<(u32, u32), u32>,
+    next_range: u32,
+    undo: Vec<Undo<'a>>,
+    marks: Vec<usize>,
+}
+
+/// A range of registers `prefix0 … prefix(count-1)`.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    id: u32,
+    count: u64,
+    ty: Type,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<T> {
+    value: T,
+    depth: usize,
+}
+
+#[derive(Debug)]
+enum Undo<'a> {
+    Name(&'a str, Option<Entry<Symbol>>),
+    Range(&'a str, Option<Entry<Range>>),
+}
+
+/// What a name resolved to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Resolved {
+    Symbol(Symbol),
+    /// A member of a register range that no register has been given to yet.
+    Fresh {
+        range: u32,
+        index: u32,
+        ty: Type,
+    },
+}
+
+impl<'a> Scopes<'a> {
+    /// Begins a scope.
+    pub(crate) fn open(&mut self) {
+        self.marks.push(self.undo.len());
+    }
+
+    /// Ends the innermost scope.
+    pub(crate) fn close(&mut self) {
+        let mark = self.marks.pop().unwrap_or(0);
+        while self.undo.len() > mark {
+            match self.undo.pop() {
+                Some(Undo::Name(name, Some(entry))) => {
+                    self.names.insert(name, entry);
+                }
+                Some(Undo::Name(name, None)) => {
+                    self.names.remove(name);
+                }
+                Some(Undo::Range(name, Some(entry))) => {
+                    self.ranges.insert(name, entry);
+                }
+                Some(Undo::Range(name, None)) => {
+                    self.ranges.remove(name);
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// Forgets which members of ranges have registers: those belong to one function.
+    pub(crate) fn forget_registers(&mut self) {
+        self.members.clear();
+    }
+
+    /// Declares `name` in the innermost scope.
+    pub(crate) fn declare(&mut self, name: Name<'a>, symbol: Symbol) -> Checked<()> {
+        let depth = self.marks.len();
+        let taken = self
+            .names
+            .get(name.text)
+            .is_some_and(|entry| entry.depth == depth)
+            || self
+                .range_of(name.text)
+                .is_some_and(|(range_depth, ..)| range_depth == depth);
+        if taken {
+            return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
+        }
+        let old = self.names.insert(
+            name.text,
+            Entry {
+                value: symbol,
+                depth,
+            },
+        );
+        self.undo.push(Undo::Name(name.text, old));
+        Ok(())
+    }
+
+    /// Replaces what a declared name stands for, in the scope where it was declared.
+    pub(crate) fn redefine(&mut self, name: &'a str, symbol: Symbol) {
+        if let Some(entry) = self.names.get_mut(name) {
+            entry.value = symbol;
+        }
+    }
+
+    /// Declares `name0 … name(count-1)` as registers.
+    pub(crate) fn declare_range(&mut self, name: Name<'a>, count: u64, ty: Type) -> Checked<()> {
+        let depth = self.marks.len();
+        if self
+            .ranges
+            .get(name.text)
+            .is_some_and(|entry| entry.depth == depth)
+        {
+            return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
+        }
+        let id = self.next_range;
+        self.next_range = self.next_range.wrapping_add(1);
+        let old = self.ranges.insert(
+            name.text,
+            Entry {
+                value: Range { id, count, ty },
+                depth,
+            },
+        );
+        self.undo.push(Undo::Range(name.text, old));
+        Ok(())
+    }
+
+    /// Looks a name up, innermost scope first.
+    pub(crate) fn resolve(&self, name: &str) -> Option<Resolved> {
+        let plain = self.names.get(name);
+        let ranged = self.range_of(name);
+        match (plain, ranged) {
+            (Some(entry), Some((depth, ..))) if entry.depth >= depth => {
+                Some(Resolved::Symbol(entry.value))
+            }
+            (_, Some((_, range, index, ty))) => Some(match self.members.get(&(range, index)) {
+                Some(&slot) => Resolved::Symbol(Symbol::Register { slot, ty }),
+                None => Resolved::Fresh { range, index, ty },
+            }),
+            (Some(entry), None) => Some(Resolved::Symbol(entry.value)),
+            (None, None) => None,
+        }
+    }
+
+    /// Gives a member of a range its register.
+    pub(crate) fn assign(&mut self, range: u32, index: u32, slot: u32) {
+        self.members.insert((range, index), slot);
+    }
+
+    /// The innermost register range that `name` is a member of: depth, id, index and type.
+    fn range_of(&self, name: &str) -> Option<(usize, u32, u32, Type)> {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // The split may fall anywhere within the digits: `%r1<10>` declares `%r15`. Indices have no leading zeros.
+        let first = name.len() - digits;
+        for at in first..name.len() {
+            let (prefix, index) = name.split_at(at);
+            if index.len() > 1 && index.starts_with('0') {
+                continue;
+            }
+            let Some(entry) = self.ranges.get(prefix) else {
+                continue;
+            };
+            let Ok(index) = index.parse::<u32>() else {
+                continue;
+            };
+            if u64::from(index) < entry.value.count {
+                return Some((entry.depth, entry.value.id, index, entry.value.ty));
+            }
+        }
+        None
+    }
+}

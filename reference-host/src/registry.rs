@@ -192,7 +192,11 @@ impl<T: ?Sized> Reservation<'_, T> {
         let id = {
             let state = &mut *self.registry.state.lock();
             // Ids start below 2^62 and each costs a call: the sum cannot leave the positive i64.
-            let id = Id::new(self.registry.next_id.fetch_add(1, Ordering::Relaxed));
+            let number = self.registry.next_id.load(Ordering::Relaxed);
+            self.registry
+                .next_id
+                .store(number.wrapping_add(1), Ordering::Relaxed);
+            let id = Id::new(number);
             let shelf = state.shelves.entry(self.owner).or_default();
             shelf.reserved = shelf.reserved.minus(self.bytes);
             shelf.entries.insert(

@@ -1,6 +1,7 @@
 //! Directives that describe the source for a debugger or tune the compiler: checked for form, then dropped.
 
-use super::cursor::{Cursor, Parse};
+use super::SyntaxError;
+use super::cursor::{Cursor, Parse, failure_at};
 use crate::lexer::Token;
 
 /// `.file index "name" [, time, bytes]`
@@ -60,11 +61,16 @@ pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
                 cursor.expect(Token::Colon, "`:` after a label")?;
             }
             Token::Dot if matches!(cursor.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
-                let wide = matches!(cursor.text(), ".b32" | ".b64");
+                let bits = match cursor.text() {
+                    ".b8" => 8,
+                    ".b16" => 16,
+                    ".b32" => 32,
+                    _ => 64,
+                };
                 cursor.advance()?;
-                datum(cursor, wide)?;
+                datum(cursor, bits)?;
                 while cursor.eat(Token::Comma)? {
-                    datum(cursor, wide)?;
+                    datum(cursor, bits)?;
                 }
             }
             _ => {
@@ -77,12 +83,21 @@ pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
 }
 
 /// An integer or, where an address fits, `label`, `label+integer` or `label-label`.
-fn datum(cursor: &mut Cursor<'_>, wide: bool) -> Parse<()> {
-    if !wide || !matches!(cursor.token, Token::Name | Token::Dot) {
-        cursor.eat(Token::Minus)?;
-        return cursor
-            .integer("an integer, or a label in `.b32` and `.b64`")
-            .map(drop);
+fn datum(cursor: &mut Cursor<'_>, bits: u32) -> Parse<()> {
+    if bits < 32 || !matches!(cursor.token, Token::Name | Token::Dot) {
+        let pos = cursor.pos;
+        let negative = cursor.eat(Token::Minus)?;
+        let value = cursor.integer("an integer, or a label in `.b32` and `.b64`")?;
+        let limit = if negative {
+            1 << (bits - 1)
+        } else {
+            u64::MAX >> (64 - bits)
+        };
+        // The assembler checks the narrow sizes and wraps the others.
+        if bits < 32 && value > limit {
+            return Err(failure_at(pos, SyntaxError::DatumTooLarge { bits }));
+        }
+        return Ok(());
     }
     label(cursor)?;
     if !cursor.eat(Token::Minus)? {

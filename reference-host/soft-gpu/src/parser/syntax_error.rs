@@ -83,6 +83,12 @@ pub enum SyntaxError {
     /// An operator on a `0f` literal.
     #[error("a 0f literal stands alone: operators take decimal and 0d constants")]
     SingleInExpression,
+    /// A number in a debug section that its size cannot hold.
+    #[error("this number does not fit in {bits} bits")]
+    DatumTooLarge {
+        /// The size that the directive gives.
+        bits: u32,
+    },
     /// A floating-point constant where an integer must stand.
     #[error("an integer constant must stand here, not a floating-point one")]
     IntegerNeeded,

@@ -248,7 +248,7 @@ fn items_are_read() {
             "",
         ),
         (
-            ".section .debug_abbrev\n{\n.b8 1,2\n.b8 -1\nL:\n.b32 .debug_abbrev\n.b64 $L__func_begin0\n.b32 L+4\n.b32 M-L\n}\n.entry q{}",
+            ".section .debug_abbrev\n{\n.b8 1,255\n.b8 -128\n.b16 65535\nL:\n.b32 .debug_abbrev\n.b64 $L__func_begin0\n.b32 L+4\n.b32 M-L\n}\n.entry q{}",
             "Internal entry q () -> () 0",
         ),
     ];

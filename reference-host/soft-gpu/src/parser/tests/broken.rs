@@ -74,6 +74,8 @@ fn broken_sources_are_refused_at_the_right_place() {
         "  \u{e9}" => 3:3 E::NonAscii('\u{e9}'),
         "/* no end" => 3:1 E::UnterminatedComment,
         ".section .d {\n.b64 a.b\n}" => 4:7 E::Unexpected { .. },
+        ".section .d {\n.b8 256\n}" => 4:5 E::DatumTooLarge { bits: 8 },
+        ".section .d {\n.b16 1, -32769\n}" => 4:9 E::DatumTooLarge { bits: 16 },
         ".section .d {\n.b8 L\n}" => 4:5 E::Unexpected { .. },
         ".section .d {\n.b32 .pred\n}" => 4:6 E::Unexpected { .. },
         ".section .d {\n.b12 1\n}" => 4:1 E::Unexpected { .. },

@@ -9,6 +9,7 @@ use crate::types::Type;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers<'a> {
     pub(crate) opcode: Name<'a>,
+    all: &'a [Name<'a>],
     rest: &'a [Name<'a>],
 }
 
@@ -16,6 +17,7 @@ impl<'a> Modifiers<'a> {
     pub(crate) fn new(opcode: Name<'a>, words: &'a [Name<'a>]) -> Self {
         Self {
             opcode,
+            all: words,
             rest: words,
         }
     }
@@ -128,14 +130,26 @@ impl<'a> Modifiers<'a> {
     pub(crate) fn end(&self) -> Checked<()> {
         match self.rest.first() {
             None => Ok(()),
-            Some(extra) => fail(
-                extra.pos,
-                SemanticError::UnexpectedModifier {
-                    opcode: self.opcode.text.to_owned(),
-                    modifier: extra.text.to_owned(),
-                },
-            ),
+            Some(extra) => self.unexpected(extra),
         }
+    }
+
+    /// Refuses the first modifier that is one of `words`, taken or not.
+    pub(crate) fn refuse(&self, words: &[&str]) -> Checked<()> {
+        match self.all.iter().find(|word| words.contains(&word.text)) {
+            None => Ok(()),
+            Some(extra) => self.unexpected(extra),
+        }
+    }
+
+    fn unexpected<T>(&self, extra: &Name<'_>) -> Checked<T> {
+        fail(
+            extra.pos,
+            SemanticError::UnexpectedModifier {
+                opcode: self.opcode.text.to_owned(),
+                modifier: extra.text.to_owned(),
+            },
+        )
     }
 
     /// The modifier that comes next.

@@ -4,7 +4,7 @@
 //! Source: PTX ISA, "Floating Point Instructions".
 
 use super::super::body::{Body, Inst};
-use super::super::error::{Checked, SemanticError, fail};
+use super::super::error::Checked;
 use super::super::modifiers::Modifiers;
 use crate::code::LaneOpOf;
 use crate::exec::float::Rounding;
@@ -40,32 +40,18 @@ impl Form {
         modifiers: &Modifiers<'_>,
         saturation: bool,
     ) -> Checked<()> {
-        let word = match self {
-            Self {
-                rounding: Some(_), ..
-            } => "rounding",
-            Self { flush: true, .. } => "ftz",
-            Self { saturate: true, .. } if !saturation => "sat",
-            _ => return Ok(()),
-        };
-        unexpected(modifiers, word)
+        modifiers.refuse(&["rn", "rz", "rm", "rp", "ftz"])?;
+        if self.saturate && !saturation {
+            modifiers.refuse(&["sat"])?;
+        }
+        Ok(())
     }
-}
-
-fn unexpected<T>(modifiers: &Modifiers<'_>, word: &str) -> Checked<T> {
-    fail(
-        modifiers.pos(),
-        SemanticError::UnexpectedModifier {
-            opcode: modifiers.opcode.text.to_owned(),
-            modifier: word.to_owned(),
-        },
-    )
 }
 
 /// `.ftz` and its like stand on single precision only.
 pub(super) fn only_f32(modifiers: &Modifiers<'_>, given: bool, ty: Type) -> Checked<()> {
     if given && ty != Type::F32 {
-        unexpected(modifiers, "ftz")
+        modifiers.refuse(&["ftz", "sat", "NaN"])
     } else {
         Ok(())
     }

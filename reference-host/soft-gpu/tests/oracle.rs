@@ -41,6 +41,26 @@ fn every_broken_source_is_refused_where_it_is_broken() {
 }
 
 #[test]
+fn the_kind_of_line_end_changes_nothing() {
+    let broken = sources("tests/refused").into_iter();
+    for path in broken.chain(sources("tests/accepted")).chain(kernels()) {
+        let source = fs::read(&path).expect("a readable source");
+        if source.contains(&b'\r') {
+            continue;
+        }
+        let crlf: Vec<u8> = source
+            .iter()
+            .flat_map(|byte| match byte {
+                b'\n' => b"\r\n".to_vec(),
+                other => vec![*other],
+            })
+            .collect();
+        let place = |source: &[u8]| Module::load(source).map(drop).map_err(|error| error.at);
+        assert_eq!(place(&crlf), place(&source), "{}", path.display());
+    }
+}
+
+#[test]
 fn every_good_source_is_taken() {
     let mut wrong = Vec::new();
     for path in sources("tests/accepted").into_iter().chain(kernels()) {

@@ -5,6 +5,7 @@
 
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::ops::LaneOp;
+use crate::exec::shape::Class;
 use crate::types::Type;
 
 /// One micro-op.
@@ -162,6 +163,16 @@ pub(crate) struct Access {
     pub(crate) address: Address,
 }
 
+impl Access {
+    /// The registers that it loads or stores.
+    pub(crate) fn registers(self, code: &Code) -> &[u32] {
+        let start = self.list as usize;
+        code.lists
+            .get(start..start.saturating_add(usize::from(self.count)))
+            .unwrap_or_default()
+    }
+}
+
 /// Where an access goes: a register of addresses plus an offset, or the offset alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
@@ -313,6 +324,11 @@ pub(crate) struct Function {
     /// Constants and the registers that hold them.
     pub(crate) constants32: Vec<(u32, u32)>,
     pub(crate) constants64: Vec<(u32, u64)>,
+    /// Of a kernel: operations done once a launch, and the registers they set.
+    pub(crate) prologue: Vec<Op>,
+    pub(crate) prologue_registers: Vec<(Class, u32)>,
+    /// Of a kernel: registers that must be zero when a warp starts.
+    pub(crate) cleared: Vec<(Class, u32)>,
     /// Bytes of its frame, a multiple of 16.
     pub(crate) frame_bytes: u32,
     /// Size and offset in the frame of each formal parameter and result.

@@ -48,6 +48,7 @@ mod exec;
 mod fault;
 mod launch;
 mod lexer;
+mod lower;
 mod memory;
 mod module;
 mod parser;

@@ -103,22 +103,18 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// The `bytes` bytes at `address`, if one region holds them all.
+    /// The region that holds `address`: its first address and its bytes.
     #[inline]
-    pub(crate) fn get(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
-        let at = match self.regions.len() {
-            0 => return None,
-            1 => 0,
+    fn region(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+        let after = match self.regions.len() {
+            0 | 1 => self.regions.len(),
             _ => self
                 .regions
-                .partition_point(|region| region.start <= address)
-                .checked_sub(1)?,
+                .partition_point(|region| region.start <= address),
         };
-        let region = self.regions.get_mut(at)?;
-        let offset = usize::try_from(address.checked_sub(region.start)?).ok()?;
-        region
-            .bytes
-            .get_mut(offset..offset.checked_add(usize::try_from(bytes).ok()?)?)
+        let region = self.regions.get_mut(after.checked_sub(1)?)?;
+        (address.wrapping_sub(region.start) < region.bytes.len() as u64)
+            .then_some((region.start, &mut *region.bytes))
     }
 }
 
@@ -191,28 +187,38 @@ impl Spaces<'_, '_> {
         bytes: u64,
         write: bool,
     ) -> Result<&mut [u8], AccessError> {
-        let bank: &mut [u8] = match place.space {
-            Space::Global => {
-                if place.address.wrapping_sub(GLOBALS_BASE) >= WINDOW_BYTES {
-                    return self
-                        .memory
-                        .get(place.address, bytes)
-                        .ok_or(AccessError::OutOfBounds);
-                }
-                return slice(
-                    self.globals,
-                    place.address.wrapping_sub(GLOBALS_BASE),
-                    bytes,
-                );
+        if write && matches!(place.space, Space::Const | Space::KernelParam) {
+            return Err(AccessError::ReadOnly);
+        }
+        let (base, region) = self
+            .region(place.space, place.address)
+            .ok_or(AccessError::OutOfBounds)?;
+        slice(region, place.address.wrapping_sub(base), bytes)
+    }
+
+    /// The contiguous memory around an address of a space: what to subtract from an address to get an offset, and the bytes.
+    ///
+    /// Local memory, which belongs to a thread, has none.
+    #[inline]
+    pub(crate) fn region(&mut self, space: Space, address: u64) -> Option<(u64, &mut [u8])> {
+        match space {
+            Space::Global if address.wrapping_sub(GLOBALS_BASE) < WINDOW_BYTES => {
+                Some((GLOBALS_BASE, self.globals))
             }
-            Space::Shared => &mut self.shared,
-            Space::Const if !write => self.constants,
-            Space::KernelParam if !write => self.params,
-            Space::Const | Space::KernelParam => return Err(AccessError::ReadOnly),
-            // Local memory belongs to a thread and generic addresses are resolved first.
-            Space::Local | Space::Frame | Space::Generic => return Err(AccessError::OutOfBounds),
-        };
-        slice(bank, place.address, bytes)
+            Space::Global => self.memory.region(address),
+            Space::Shared => Some((0, &mut self.shared)),
+            Space::Const => Some((0, self.constants)),
+            Space::KernelParam => Some((0, self.params)),
+            Space::Generic => {
+                let place = resolve(address);
+                let (base, region) = self.region(place.space, place.address)?;
+                Some((
+                    base.wrapping_add(address.wrapping_sub(place.address)),
+                    region,
+                ))
+            }
+            Space::Local | Space::Frame => None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::lanes::LANES;
 use super::warp::{State, Warp};
-use crate::code::{NONE, Special};
+use crate::code::{Function, NONE, Special};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::memory::Spaces;
@@ -29,19 +29,24 @@ impl Grid<'_> {
 pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(), Box<Fault>> {
     let [blocks_x, blocks_y, blocks_z] = grid.config.grid;
     let mut pool = Vec::new();
+    let number = grid.entry.function;
+    let Some(function) = grid.module.code.functions.get(number as usize) else {
+        return Ok(());
+    };
     let mut block = Block {
         grid,
         spaces,
         index: [0; 3],
         arrived: [0; 16],
     };
+    let template = block.template(function, number)?;
     for z in 0..blocks_z {
         for y in 0..blocks_y {
             for x in 0..blocks_x {
                 block.index = [x, y, z];
                 block.arrived = [0; 16];
                 block.spaces.shared.fill(0);
-                block.run(&mut pool)?;
+                block.run(function, &template, &mut pool)?;
             }
         }
     }
@@ -59,16 +64,18 @@ pub(crate) struct Block<'g, 'm> {
 
 impl Block<'_, '_> {
     /// Runs the block's warps until all have ended. `pool` lends warps and takes them back.
-    fn run(&mut self, pool: &mut Vec<Warp>) -> Result<(), Box<Fault>> {
+    fn run(
+        &mut self,
+        function: &Function,
+        template: &Warp,
+        pool: &mut Vec<Warp>,
+    ) -> Result<(), Box<Fault>> {
         let [x, y, z] = self.grid.config.block;
         let warps = (x * y * z).div_ceil(LANES as u32);
-        let function = self.grid.entry.function;
         let mut waiting: Vec<Warp> = Vec::new();
         for index in 0..warps {
             let mut warp = pool.pop().unwrap_or_default();
-            if let Some(lowered) = self.grid.module.code.functions.get(function as usize) {
-                warp.start(index, self.grid.config.block, lowered, function);
-            }
+            warp.start(index, self.grid.config.block, function, template);
             self.run_warp(&mut warp)?;
             if warp.fragments.is_empty() {
                 pool.push(warp)

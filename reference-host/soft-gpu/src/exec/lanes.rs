@@ -47,7 +47,10 @@ macro_rules! shapes {
         #[inline(always)]
         pub(crate) fn $name(&mut self, s: Slots, active: u32, f: impl Fn($($ty),+) -> $out) {
             $( let $src = &self.$file[s.$src as usize]; )+
-            let out: [$out; LANES] = std::array::from_fn(|lane| f($($src[lane]),+));
+            let mut out: [$out; LANES] = [0; LANES];
+            for lane in 0..LANES {
+                out[lane] = f($($src[lane]),+);
+            }
             self.$put(s.d, active, &out);
         }
     )* };
@@ -80,14 +83,13 @@ impl Registers<'_> {
         // 64-bit values with 32-bit counts: shifts and bit fields.
         d1r1: put64 <- a.r64: u64, b.r32: u32; u64
         d1r2: put64 <- a.r64: u64, b.r32: u32, c.r32: u32; u64
+        d2r1: put64 <- a.r64: u64, b.r64: u64, c.r32: u32; u64
         d2r2: put64 <- a.r64: u64, b.r64: u64, c.r32: u32, e.r32: u32; u64
-        d3r1: put64 <- a.r64: u64, b.r64: u64, c.r64: u64, e.r32: u32; u64
         // Widening and narrowing.
         widen1: put64 <- a.r32: u32; u64
         widen2: put64 <- a.r32: u32, b.r32: u32; u64
         widen3: put64 <- a.r32: u32, b.r32: u32, c.r64: u64; u64
         narrow1: put32 <- a.r64: u64; u32
-        narrow2: put32 <- a.r64: u64, b.r64: u64; u32
     }
 
     comparisons! {

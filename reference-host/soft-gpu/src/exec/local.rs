@@ -21,9 +21,10 @@ impl Local {
         }
     }
 
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
+    /// Makes `bytes` zero bytes a lane exist, and no more.
+    pub(crate) fn reset(&mut self, bytes: u32) {
         self.rows.clear();
+        self.reserve(bytes);
     }
 
     /// Zeroes `bytes` bytes from `start` on, in the lanes of `mask`.

@@ -1,14 +1,18 @@
 //! Execution: a grid is its blocks in order, a block its warps in turn, a warp its fragments, a fragment its micro-ops.
 
 mod access;
+mod atomic;
 pub(crate) mod bits;
 mod block;
 mod exchange;
 pub(crate) mod float;
 pub(crate) mod lanes;
+mod load;
 mod local;
 pub(crate) mod ops;
 mod run;
+pub(crate) mod shape;
+mod store;
 mod warp;
 
 pub(crate) use block::{Grid, run_grid};

@@ -13,6 +13,7 @@ use super::float::{
     narrow64, op32, op64, saturate32, saturate64, sqrt32,
 };
 use super::lanes::{Registers, Slots};
+use super::shape::Shape;
 
 /// Builds [`LaneOp`] and its interpreter from the table.
 macro_rules! lane_ops {
@@ -22,6 +23,11 @@ macro_rules! lane_ops {
         pub(crate) enum LaneOp { $( $( $name(Slots), )* )* }
 
         impl LaneOp {
+            /// The registers that it reads and writes.
+            pub(crate) fn operands(self) -> (Shape, Slots) {
+                match self { $( $( Self::$name(slots) => (Shape::$shape(), slots), )* )* }
+            }
+
             /// Executes the operation in the active lanes.
             #[inline(always)]
             pub(crate) fn execute(self, registers: &mut Registers<'_>, active: u32) {
@@ -292,8 +298,10 @@ lane_ops! {
     }
     d2r2 {
         Bfi64 = |a, b, c, e| bfi(a, b, c, e, 64);
-        SlctS64 = |a, b, c, _| if s(c) >= 0 { a } else { b };
-        SlctF64 = |a, b, c, _| if f32_of(c) >= 0.0 { a } else { b };
+    }
+    d2r1 {
+        SlctS64 = |a, b, c| if s(c) >= 0 { a } else { b };
+        SlctF64 = |a, b, c| if f32_of(c) >= 0.0 { a } else { b };
     }
     widen1 {
         ZeroExtend = u64::from;
@@ -401,7 +409,6 @@ lane_ops! {
         XorPred = |a, b| a ^ b;
     }
     of_pred {
-        OneOfPred = u32::from;
         OnesOfPred = |bit| if bit { u32::MAX } else { 0 };
         FloatOfPred = |bit| if bit { 1.0f32.to_bits() } else { 0 };
     }

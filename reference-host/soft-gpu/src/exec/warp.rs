@@ -8,6 +8,7 @@
 
 use super::lanes::{FULL, LANES, Lanes32, Lanes64};
 use super::local::Local;
+use super::shape::Class;
 use crate::code::Function;
 
 /// Registers, local memory and fragments of one warp.
@@ -27,6 +28,8 @@ pub(crate) struct Warp {
     pub(crate) patience: u32,
     /// Counts turns, to find the fragment that has waited longest.
     pub(crate) turn: u64,
+    /// The registers hold this launch's constants and prologue results.
+    prepared: bool,
 }
 
 /// Lanes of a warp that go together.
@@ -77,17 +80,89 @@ pub(crate) struct Caller {
 const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
-    /// Makes this the warp `index` of a block, about to enter `function`.
-    pub(crate) fn start(&mut self, index: u32, block: [u32; 3], function: &Function, number: u32) {
-        let threads = block[0] * block[1] * block[2];
-        let first = index * LANES as u32;
-        let count = threads.saturating_sub(first).min(LANES as u32);
+    /// Makes this the warp `index` of a block, about to enter the kernel whose registers `template` has prepared.
+    ///
+    /// A warp that has run this launch's kernel before only needs some of its registers cleared.
+    pub(crate) fn start(
+        &mut self,
+        index: u32,
+        block: [u32; 3],
+        function: &Function,
+        template: &Self,
+    ) {
         self.index = index;
+        self.number_threads(block);
+        if self.r32.len() < template.r32.len()
+            || self.r64.len() < template.r64.len()
+            || !self.prepared
+        {
+            self.r32.clone_from(&template.r32);
+            self.r64.clone_from(&template.r64);
+            self.pred.clone_from(&template.pred);
+            self.prepared = true;
+        } else {
+            for &(class, slot) in &function.cleared {
+                match class {
+                    Class::R32 => self.r32[slot as usize] = [0; LANES],
+                    Class::R64 => self.r64[slot as usize] = [0; LANES],
+                    Class::Pred => self.pred[slot as usize] = 0,
+                }
+            }
+        }
+        self.local.reset(function.frame_bytes);
+        self.fragments.clear();
+        self.patience = 0;
+        self.turn = 0;
+        let frame = template.frame();
+        let (pc, mask) = (function.start, self.alive);
+        self.fragments.push(Fragment {
+            pc,
+            mask,
+            state: State::Ready,
+            frame,
+            callers: Vec::new(),
+            last_turn: 0,
+        });
+    }
+
+    /// The frame of the kernel itself.
+    fn frame(&self) -> Frame {
+        Frame {
+            function: self.index,
+            ..Frame::default()
+        }
+    }
+
+    /// A warp that stands for the registers with which every warp of a launch starts: zero, and the kernel's constants.
+    ///
+    /// Its index is the kernel's number.
+    pub(crate) fn template(function: &Function, number: u32) -> Self {
+        let mut template = Self {
+            index: number,
+            alive: FULL,
+            ..Self::default()
+        };
+        template.enter(template.frame(), function, FULL);
+        template
+    }
+
+    /// Sets which lanes exist and which thread each is.
+    fn number_threads(&mut self, block: [u32; 3]) {
+        let threads = block[0] * block[1] * block[2];
+        let first = self.index * LANES as u32;
+        let count = threads.saturating_sub(first).min(LANES as u32);
         self.alive = if count == LANES as u32 {
             FULL
         } else {
             (1 << count) - 1
         };
+        if block[1] == 1 && block[2] == 1 {
+            let [x, ..] = &mut self.thread;
+            for (lane, x) in (0..).zip(x) {
+                *x = first + lane;
+            }
+            return;
+        }
         let mut at = [
             first % block[0],
             first / block[0] % block[1],
@@ -107,24 +182,6 @@ impl Warp {
                 at[2] += 1;
             }
         }
-        self.local.clear();
-        self.fragments.clear();
-        self.patience = 0;
-        self.turn = 0;
-        let frame = Frame {
-            function: number,
-            ..Frame::default()
-        };
-        self.enter(frame, function, FULL);
-        let (pc, mask) = (function.start, self.alive);
-        self.fragments.push(Fragment {
-            pc,
-            mask,
-            state: State::Ready,
-            frame,
-            callers: Vec::new(),
-            last_turn: 0,
-        });
     }
 
     /// Prepares a function's registers and frame in the lanes of `mask`: zero, and its constants.

@@ -32,10 +32,11 @@ impl<'a> Verifier<'a> {
         self.scopes.open();
         self.scopes.forget_registers();
         self.module.kernel_shared_cursor = self.common_shared_bytes;
-        let lowered = self.body(function, stmts)?;
+        let mut lowered = self.body(function, stmts)?;
         self.scopes.close();
         if function.entry {
             let entry = self.entry(function, index)?;
+            crate::lower::hoist(self.code(), &mut lowered, entry.param_bytes);
             self.add_entry(entry);
         }
         if let Some(place) = self.code().functions.get_mut(index as usize) {

@@ -1,7 +1,7 @@
 //! The modifiers of one instruction, taken from left to right.
 
 use super::error::{Checked, SemanticError, Unsupported, fail};
-use crate::ast::{Name, Pos};
+use crate::ast::Name;
 use crate::exec::float::Rounding;
 use crate::types::Type;
 
@@ -155,11 +155,6 @@ impl<'a> Modifiers<'a> {
     /// The modifier that comes next.
     pub(crate) fn peek(&self) -> Option<&'a str> {
         self.rest.first().map(|word| word.text)
-    }
-
-    /// Where the instruction stands.
-    pub(crate) fn pos(&self) -> Pos {
-        self.opcode.pos
     }
 
     /// Fails because `what` is not there, or because another word stands in its place.

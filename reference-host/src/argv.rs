@@ -49,7 +49,7 @@ impl Arg {
     }
 }
 
-/// Decodes an argument buffer; windows are checked against a guest memory of `memory_bytes`.
+/// Checks an argument buffer; windows must lie in a guest memory of `memory_bytes`.
 ///
 /// The rules apply in this order: the cap on bytes; then record by record, the cap on records, the tag, the
 /// value's length, the window's bounds.
@@ -57,53 +57,109 @@ impl Arg {
 /// # Errors
 ///
 /// The first rule that is broken.
-pub fn decode(bytes: &[u8], memory_bytes: u64) -> Result<Args, ArgvError> {
+#[inline]
+pub fn parse(bytes: &[u8], memory_bytes: u64) -> Result<Records<'_>, ArgvError> {
     if bytes.len() > MAX_KERNEL_ARGS_BYTES as usize {
         return Err(ArgvError::TooLong { len: bytes.len() });
     }
-    let mut args = Args::new();
     let mut rest = bytes;
-    while let [tag, after_tag @ ..] = rest {
-        let index = args.len();
-        if index == MAX_KERNEL_ARGS {
+    let mut count = 0usize;
+    while let Some(tag) = rest.first() {
+        if count == MAX_KERNEL_ARGS {
             return Err(ArgvError::TooMany);
         }
-        let cut_off = |value_bytes| ArgvError::CutOff {
-            index,
-            tag: *tag,
-            value_bytes,
-            present: after_tag.len(),
+        let Some((arg, tail)) = first_record(rest) else {
+            return Err(broken_record(*tag, count, rest));
         };
-        let word = || after_tag.split_first_chunk::<4>().ok_or_else(|| cut_off(4));
-        let double = || after_tag.split_first_chunk::<8>().ok_or_else(|| cut_off(8));
-        let arg;
-        (arg, rest) = match tag {
-            0x01 => word().map(|(value, rest)| (Arg::I32(i32::from_le_bytes(*value)), rest))?,
-            0x02 => double().map(|(value, rest)| (Arg::I64(i64::from_le_bytes(*value)), rest))?,
-            0x03 => word().map(|(value, rest)| (Arg::F32(u32::from_le_bytes(*value)), rest))?,
-            0x04 => double().map(|(value, rest)| (Arg::F64(u64::from_le_bytes(*value)), rest))?,
-            0x05 => word().map(|(value, rest)| (Arg::U32(u32::from_le_bytes(*value)), rest))?,
-            0x06 => double().map(|(value, rest)| (Arg::U64(u64::from_le_bytes(*value)), rest))?,
-            0x07 => {
-                let ([o0, o1, o2, o3, l0, l1, l2, l3], rest) = double()?;
-                let window = Window {
-                    offset: u32::from_le_bytes([*o0, *o1, *o2, *o3]),
-                    len: u32::from_le_bytes([*l0, *l1, *l2, *l3]),
-                };
-                if !window.fits(memory_bytes) {
-                    return Err(ArgvError::Window {
-                        index,
-                        window,
-                        memory_bytes,
-                    });
-                }
-                (Arg::Ptr(window), rest)
-            }
-            _ => return Err(ArgvError::UnknownTag { index, tag: *tag }),
-        };
-        args.push(arg);
+        if let Arg::Ptr(window) = arg
+            && !window.fits(memory_bytes)
+        {
+            return Err(ArgvError::Window {
+                index: count,
+                window,
+                memory_bytes,
+            });
+        }
+        // Never past the cap: checked above.
+        count = count.saturating_add(1);
+        rest = tail;
     }
-    Ok(args)
+    Ok(Records { rest: bytes, count })
+}
+
+/// The arguments of a buffer that [`parse`] found good, decoded one by one.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    rest: &'a [u8],
+    count: usize,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Arg;
+
+    #[inline]
+    fn next(&mut self) -> Option<Arg> {
+        let (arg, rest) = first_record(self.rest)?;
+        self.rest = rest;
+        self.count = self.count.saturating_sub(1);
+        Some(arg)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
+}
+
+impl ExactSizeIterator for Records<'_> {}
+
+/// The first record and what follows it; `None` for an unknown tag or a value that is cut off.
+#[inline]
+fn first_record(bytes: &[u8]) -> Option<(Arg, &[u8])> {
+    let (tag, value) = bytes.split_first()?;
+    Some(match tag {
+        0x01 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::I32(i32::from_le_bytes(*value)), rest))?,
+        0x02 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::I64(i64::from_le_bytes(*value)), rest))?,
+        0x03 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::F32(u32::from_le_bytes(*value)), rest))?,
+        0x04 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::F64(u64::from_le_bytes(*value)), rest))?,
+        0x05 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::U32(u32::from_le_bytes(*value)), rest))?,
+        0x06 => value
+            .split_first_chunk()
+            .map(|(value, rest)| (Arg::U64(u64::from_le_bytes(*value)), rest))?,
+        0x07 => {
+            let (offset, after) = value.split_first_chunk()?;
+            let (len, rest) = after.split_first_chunk()?;
+            let (offset, len) = (u32::from_le_bytes(*offset), u32::from_le_bytes(*len));
+            (Arg::Ptr(Window { offset, len }), rest)
+        }
+        _ => return None,
+    })
+}
+
+/// What is wrong with a record that does not decode.
+#[cold]
+fn broken_record(tag: u8, index: usize, record: &[u8]) -> ArgvError {
+    let value_bytes = match tag {
+        0x01 | 0x03 | 0x05 => 4,
+        0x02 | 0x04 | 0x06 | 0x07 => 8,
+        _ => return ArgvError::UnknownTag { index, tag },
+    };
+    ArgvError::CutOff {
+        index,
+        tag,
+        value_bytes,
+        present: record.len().saturating_sub(1),
+    }
 }
 
 /// Appends the wire form of `arg` to `out`.

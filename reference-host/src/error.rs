@@ -76,7 +76,7 @@ pub enum Error {
     Block([i32; 3]),
     /// A block has too many threads.
     #[error("block {0:?}: the product exceeds {cap} threads", cap = abi::MAX_THREADS_PER_BLOCK)]
-    Threads([u32; 3]),
+    Threads([i32; 3]),
     /// Dynamic shared memory is negative or over its cap.
     #[error("dynamic shared memory of {0} bytes: must be from 0 to {cap}", cap = abi::MAX_DYNAMIC_SHARED_BYTES)]
     SharedMemory(i32),

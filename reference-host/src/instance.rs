@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::fmt::Write;
+use std::mem::ManuallyDrop;
 
 use crate::abi::{AbiError, MAX_LAST_ERROR_BYTES};
 use crate::device::{Buffer, Kernel};
@@ -143,31 +144,52 @@ impl Held {
 /// The newest error as a value, and its words once somebody asked for them.
 #[derive(Debug, Default)]
 pub(crate) struct LastError {
-    error: Option<Error>,
+    /// Only [`Error::Device`] owns memory: [`LastError::record_with`] relies on it.
+    error: ManuallyDrop<Option<Error>>,
     text: OnceCell<Box<str>>,
 }
 
 impl LastError {
     /// Keeps `error`; returns the code for the guest.
-    // Inlined so that the fields are stored where they stay: copying an error that was just put together costs
-    // more than finding it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn record(&mut self, error: impl Into<Error>) -> AbiError {
         let error = error.into();
-        let code = error.code();
-        if self.text.get().is_some() {
-            self.text = OnceCell::new();
+        self.record_with(|| error)
+    }
+
+    /// The same for an error that is put together where it stays: copying its fields right after they were written
+    /// would cost more than all the rest of a refusal.
+    #[inline(always)]
+    pub(crate) fn record_with(&mut self, error: impl FnOnce() -> Error) -> AbiError {
+        if self.text.get().is_some() || matches!(*self.error, Some(Error::Device(_))) {
+            self.clear();
         }
-        self.error = Some(error);
+        // What is left owns nothing, so that storing over it need not find out how to drop it.
+        let error = error();
+        let code = error.code();
+        self.error = ManuallyDrop::new(Some(error));
         code
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn clear(&mut self) {
+        *self.error = None;
+        self.text = OnceCell::new();
     }
 
     #[inline]
     pub(crate) fn text(&self) -> &str {
-        match &self.error {
+        match &*self.error {
             Some(error) => self.text.get_or_init(|| message(error)),
             None => "",
         }
+    }
+}
+
+impl Drop for LastError {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

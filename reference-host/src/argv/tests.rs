@@ -5,6 +5,14 @@ use crate::abi::AbiError::{InvalidArgs, InvalidPointer, KernelArgsUnsupported};
 
 const PAGE: u64 = 65536;
 
+fn decode(bytes: &[u8], memory_bytes: u64) -> Result<Vec<Arg>, ArgvError> {
+    let records = parse(bytes, memory_bytes)?;
+    let len = records.len();
+    let args: Vec<_> = records.collect();
+    assert_eq!(args.len(), len);
+    Ok(args)
+}
+
 fn ptr(offset: u32, len: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(Arg::Ptr(Window { offset, len }), &mut bytes);
@@ -140,7 +148,7 @@ proptest! {
         for arg in &args {
             encode(*arg, &mut bytes);
         }
-        prop_assert_eq!(decode(&bytes, 1 << 32).unwrap().into_vec(), args);
+        prop_assert_eq!(decode(&bytes, 1 << 32).unwrap(), args);
     }
 
     #[test]

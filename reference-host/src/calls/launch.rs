@@ -1,5 +1,5 @@
 use crate::abi::{AbiError, MAX_BLOCK_DIM, MAX_DYNAMIC_SHARED_BYTES, MAX_THREADS_PER_BLOCK};
-use crate::argv::{self, Arg};
+use crate::argv::{self, Args, Records};
 use crate::calls::raw;
 use crate::device::{Kernel, Shape};
 use crate::error::Error;
@@ -82,11 +82,13 @@ fn run(
             .read(ARGUMENTS, args_ptr, args_len)
             .or_record(last_error)?
     };
-    let args = argv::decode(argv, memory.len_bytes()).or_record(last_error)?;
-    match_params(kernel, &args).or_record(last_error)?;
+    let records = argv::parse(argv, memory.len_bytes()).or_record(last_error)?;
+    match_params(kernel, records.clone()).or_record(last_error)?;
     if !has_device {
         return Err(last_error.record(Error::NotAvailable));
     }
+    // Copied out of the guest's memory, which the kernel may write to.
+    let args: Args = records.collect();
     kernel
         .launch(shape, &args, memory.whole())
         .or_record(last_error)?;
@@ -96,22 +98,20 @@ fn run(
 
 #[inline]
 fn shape(args: &LaunchArgs, last_error: &mut LastError) -> Result<Shape, AbiError> {
-    let positive = |axis: i32| axis > 0;
-    let [grid_x, grid_y, grid_z] = args.grid;
-    if !(positive(grid_x) && positive(grid_y) && positive(grid_z)) {
-        return Err(last_error.record(Error::Grid(args.grid)));
+    let [x, y, z] = args.grid;
+    if !(x > 0 && y > 0 && z > 0) {
+        return Err(bad_grid(last_error, x, y, z));
     }
     let fits = |axis: i32| axis > 0 && axis.cast_unsigned() <= MAX_BLOCK_DIM;
-    let [block_x, block_y, block_z] = args.block;
-    if !(fits(block_x) && fits(block_y) && fits(block_z)) {
-        return Err(last_error.record(Error::Block(args.block)));
+    let [x, y, z] = args.block;
+    if !(fits(x) && fits(y) && fits(z)) {
+        return Err(bad_block(last_error, x, y, z));
     }
-    let block = args.block.map(i32::cast_unsigned);
-    if block.iter().fold(1, |product: u64, axis| {
-        product.saturating_mul(u64::from(*axis))
-    }) > MAX_THREADS_PER_BLOCK
-    {
-        return Err(last_error.record(Error::Threads(block)));
+    let threads = args.block.iter().fold(1, |product: u64, axis| {
+        product.saturating_mul(u64::from(axis.cast_unsigned()))
+    });
+    if threads > MAX_THREADS_PER_BLOCK {
+        return Err(too_many_threads(last_error, x, y, z));
     }
     let dynamic_shared_bytes = args.shared_mem.cast_unsigned();
     if dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
@@ -119,21 +119,41 @@ fn shape(args: &LaunchArgs, last_error: &mut LastError) -> Result<Shape, AbiErro
     }
     Ok(Shape {
         grid: args.grid.map(i32::cast_unsigned),
-        block,
+        block: args.block.map(i32::cast_unsigned),
         dynamic_shared_bytes,
     })
 }
 
+// A refusal of dimensions in a function of its own keeps them in registers on their way into the record.
+
+#[cold]
+#[inline(never)]
+fn bad_grid(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
+    last_error.record_with(|| Error::Grid([x, y, z]))
+}
+
+#[cold]
+#[inline(never)]
+fn bad_block(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
+    last_error.record_with(|| Error::Block([x, y, z]))
+}
+
+#[cold]
+#[inline(never)]
+fn too_many_threads(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
+    last_error.record_with(|| Error::Threads([x, y, z]))
+}
+
 /// Compares the records with the kernel's parameters: a device would otherwise read past the records it was given.
-fn match_params(kernel: &dyn Kernel, args: &[Arg]) -> Result<(), Error> {
+fn match_params(kernel: &dyn Kernel, records: Records<'_>) -> Result<(), Error> {
     let sizes = kernel.param_sizes();
-    if sizes.len() != args.len() {
+    if sizes.len() != records.len() {
         return Err(Error::ParamCount {
-            passed: args.len(),
+            passed: records.len(),
             declared: sizes.len(),
         });
     }
-    for (index, (arg, declared_bytes)) in args.iter().zip(sizes).enumerate() {
+    for (index, (arg, declared_bytes)) in records.zip(sizes).enumerate() {
         if arg.param_bytes() != *declared_bytes {
             return Err(Error::ParamSize {
                 index,

@@ -110,10 +110,17 @@ fn join(lo: i32, hi: i32) -> u64 {
 /// Without a device no handle can exist, and "not available" says more than "unknown".
 fn unknown_handle(held: &Held, last_error: &mut LastError, number: i64) -> AbiError {
     if held.host.has_device {
-        last_error.record(Error::UnknownHandle(number))
+        not_a_handle(last_error, number)
     } else {
         last_error.record(Error::NotAvailable)
     }
+}
+
+// In a function of its own, so that the handle reaches the record in a register.
+#[cold]
+#[inline(never)]
+fn not_a_handle(last_error: &mut LastError, number: i64) -> AbiError {
+    last_error.record_with(|| Error::UnknownHandle(number))
 }
 
 /// A copy length, refused when it is negative or over the buffer.

@@ -198,8 +198,8 @@ fn eight_threads_at_the_cap_never_pass_it() {
                             refusals.fetch_add(1, Ordering::SeqCst);
                         }
                     }
-                    // Each thread keeps up to four: twice the cap is wanted, so that the cap is always fought over.
-                    if (held.len() > 4 || round % 3 == 0)
+                    // Each thread wants the whole cap for itself, so that it is fought over however they run.
+                    if (held.len() as u64 == CAP || round % 3 == 0)
                         && let Some(id) = held.pop()
                     {
                         live.fetch_sub(1, Ordering::SeqCst);

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use wasi_cuda_host::Host as CudaHost;
+use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, add_to_linker};
 use wasmtime::{Config, Engine, Instance, Linker, Module, OptLevel, Store, Trap, Val};
 
@@ -93,7 +94,7 @@ impl Runtime for Reference {
 
     fn start(&self) -> Result<Box<dyn Host>, String> {
         let cuda = match self.device {
-            Device::Soft => CudaHost::soft(),
+            Device::Soft => CudaHost::new(SoftDevice::new().instruction_budget(WATCHDOG_OPS)),
             Device::None | Device::Disabled => CudaHost::none(),
         };
         Ok(Box::new(World {
@@ -225,3 +226,7 @@ fn epochs(limit: Duration) -> u64 {
 
 /// How often running guests look whether their time is up.
 const EPOCH: Duration = Duration::from_millis(10);
+
+/// When the software GPU stops a kernel, in warp instructions: about a fifth of a second, a fifth of the host's own
+/// default and twenty times what any fixture needs, since a fixture with a kernel that never ends waits for it.
+const WATCHDOG_OPS: u64 = 20_000_000;

@@ -1,0 +1,200 @@
+//! The command line: what it prints, on which stream, and how it exits.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of guests for one test, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Leftovers do no harm: the next run writes over them.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_wasi-cuda-host"))
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+const GUEST: &str = r#"(module
+  (import "wasi:cuda/host@0.2.0" "wasi_cuda_alloc" (func $alloc (param i32 i32) (result i64)))
+  (memory (export "memory") 1)
+  (func (export "add") (param i32 i64) (result i64) (i64.add (i64.extend_i32_s (local.get 0)) (local.get 1)))
+  (func (export "half") (param f64) (result f64) (f64.div (local.get 0) (f64.const 2)))
+  (func (export "alloc") (param i32) (result i64) (call $alloc (local.get 0) (i32.const 0)))
+  (func $spin (export "spin") (loop (br 0)))
+  (func $inner unreachable)
+  (func (export "trap") (call $inner)))"#;
+
+#[test]
+fn results_are_printed_one_a_line() {
+    let folder = Folder::new("results");
+    let guest = folder.file("guest.wat", GUEST);
+    for (args, expected) in [
+        (&["add", "0x10", "-3"][..], "13\n"),
+        (&["add", "4294967295", "0xffffffffffffffff"], "-2\n"),
+        (&["half", "3"], "1.5\n"),
+        (&["alloc", "0"], "-9\n"),
+    ] {
+        let (status, stdout, stderr) = run(&[&["run", &guest, "--invoke"], args].concat());
+        assert_eq!(
+            (status, stdout.as_str(), stderr.as_str()),
+            (0, expected, ""),
+            "{args:?}"
+        );
+    }
+    let (_, stdout, _) = run(&["run", &guest, "--device", "none", "--invoke", "alloc", "16"]);
+    assert_eq!(stdout, "-1\n");
+}
+
+#[test]
+fn a_trace_has_one_line_per_call_on_standard_error() {
+    let folder = Folder::new("trace");
+    let guest = folder.file("guest.wat", GUEST);
+    let (status, stdout, stderr) = run(&["run", &guest, "--trace", "--invoke", "alloc", "0"]);
+    assert_eq!(
+        (status, stdout.as_str(), stderr.lines().count()),
+        (0, "-9\n", 1)
+    );
+    assert!(
+        stderr.starts_with("wasi_cuda_alloc(size_lo=0, size_hi=0) = -9 (invalid-args) "),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
+    let folder = Folder::new("stops");
+    let import = |module: &str, name: &str, ty: &str| {
+        format!(r#"(module (import "{module}" "{name}" (func {ty})))"#)
+    };
+    let guest = folder.file("guest.wat", GUEST);
+    let table: Vec<(String, &[&str], &str)> = vec![
+        (guest.clone(), &["--invoke", "trap"], "`inner`"),
+        (
+            guest.clone(),
+            &["--invoke", "spin", "--timeout", "0"],
+            "`spin`",
+        ),
+        (guest.clone(), &["--invoke", "nope"], "`nope`"),
+        (guest.clone(), &[], "`_start`"),
+        (guest.clone(), &["--invoke", "add", "1"], "2 arguments"),
+        (guest, &["--invoke", "add", "1", "x"], "argument 2"),
+        (
+            folder.file("syntax.wat", "(module\n  (func (resul i32)))"),
+            &[],
+            ":2:10: ",
+        ),
+        (
+            folder.file("invalid.wat", "(module (func (result i32)))"),
+            &[],
+            "type mismatch",
+        ),
+        (folder.file("short.wasm", b"\0asm"), &[], "short.wasm"),
+        (
+            folder.file("junk.wasm", b"\xff\xfe"),
+            &[],
+            "not WebAssembly",
+        ),
+        (
+            folder.0.join("absent.wat").to_str().unwrap().to_owned(),
+            &[],
+            "cannot read",
+        ),
+        (
+            folder.file("unknown.wat", import("env", "abort", "")),
+            &[],
+            "`abort` from `env`",
+        ),
+        (
+            folder.file(
+                "reserved.wat",
+                import(
+                    "wasi:cuda/host@0.2.0",
+                    "wasi_cuda_last_error_ptr",
+                    "(result i32)",
+                ),
+            ),
+            &[],
+            "reserved",
+        ),
+        (
+            folder.file(
+                "other.wat",
+                import("wasi:cuda/host@0.2.0", "wasi_cuda_sync", "(result i64)"),
+            ),
+            &[],
+            "wasi_cuda_sync",
+        ),
+        (
+            folder.file("start.wat", "(module (func $s (loop (br 0))) (start $s))"),
+            &["--timeout", "0"],
+            "`s`",
+        ),
+    ];
+    for (file, args, expected) in &table {
+        let (status, stdout, stderr) = run(&[&["run", file.as_str()], *args].concat());
+        assert_eq!(
+            (status, stdout.as_str()),
+            (2, ""),
+            "{file} {args:?}: {stderr}"
+        );
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(
+            stderr.starts_with(file.as_str()) && stderr.contains(expected),
+            "{expected}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn ptx_is_accepted_with_its_entries_or_refused_with_a_place() {
+    let folder = Folder::new("ptx");
+    let header = ".version 7.0\n.target sm_52\n.address_size 64\n";
+    let good = folder.file(
+        "good.ptx",
+        format!("{header}.visible .entry a()\n{{\n ret;\n}}\n.entry b()\n{{\n ret;\n}}\n"),
+    );
+    let bad = folder.file(
+        "bad.ptx",
+        format!("{header}.visible .entry a()\n{{\n frobnicate;\n}}\n"),
+    );
+    let absent = folder.0.join("absent.ptx").to_str().unwrap().to_owned();
+
+    let (status, stdout, _) = run(&["check-ptx", &good]);
+    assert_eq!(
+        (status, stdout),
+        (0, format!("{good}: accepted (entries: a, b)\n"))
+    );
+
+    // A bad file does not hide the next one, and a file that cannot be read outweighs one that is refused.
+    let (status, stdout, _) = run(&["check-ptx", &bad, &good]);
+    assert_eq!((status, stdout.lines().count()), (1, 2));
+    assert!(stdout.starts_with(&format!("{bad}:6:2: ")), "{stdout}");
+    let (status, stdout, _) = run(&["check-ptx", &absent, &bad, &good]);
+    assert_eq!((status, stdout.lines().count()), (2, 3));
+}

@@ -273,7 +273,7 @@ fn a_full_disk_gives_status_2() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn ctrl_c_gives_status_2_one_line_and_no_file() {
     use std::io::Read;
     use std::process::Stdio;
@@ -333,7 +333,7 @@ fn ctrl_c_gives_status_2_one_line_and_no_file() {
 }
 
 /// Whether the process has a handler for SIGINT; before that the signal would simply end it.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn handles_interrupts(process: u32) -> bool {
     const SIGINT_BIT: u64 = 1 << 1;
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();

@@ -29,10 +29,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:<34}{:>14}{:>14}{:>9}   {}",
         "what", "soft-gpu", "plain Rust", "ratio", "reach"
     );
-    vector_add(&module, rounds)?;
-    matmul(&module, rounds)?;
-    launch_and_return(&module, rounds)?;
-    load(rounds)
+    // A word on the command line picks the benchmarks whose names contain it.
+    let word = std::env::args()
+        .skip(1)
+        .find(|arg| !arg.starts_with('-'))
+        .unwrap_or_default();
+    let benchmarks: [(
+        &str,
+        fn(&Module, usize) -> Result<(), Box<dyn std::error::Error>>,
+    ); 4] = [
+        ("vector_add", vector_add),
+        ("matmul", matmul),
+        ("launch", launch_and_return),
+        ("load", load),
+    ];
+    for (name, run) in benchmarks {
+        if name.contains(&word) {
+            run(&module, rounds)?;
+        }
+    }
+    Ok(())
 }
 
 /// `c = a + b` over 1M single-precision values.
@@ -157,7 +173,7 @@ fn launch_and_return(module: &Module, rounds: usize) -> Result<(), Box<dyn std::
 }
 
 /// Parse, verify and lower nvcc's output.
-fn load(rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
+fn load(_: &Module, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     let source = include_bytes!("../../../fixtures/kernels/sha.ptx");
     let [soft, _] = paired(rounds, |plain_turn| {
         if !plain_turn {

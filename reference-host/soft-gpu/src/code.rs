@@ -324,9 +324,8 @@ pub(crate) struct Function {
     /// Constants and the registers that hold them.
     pub(crate) constants32: Vec<(u32, u32)>,
     pub(crate) constants64: Vec<(u32, u64)>,
-    /// Of a kernel: operations done once a launch, and the registers they set.
-    pub(crate) prologue: Vec<Op>,
-    pub(crate) prologue_registers: Vec<(Class, u32)>,
+    /// Of a kernel: where the operations begin that are done once a launch.
+    pub(crate) prologue: u32,
     /// Of a kernel: registers that must be zero when a warp starts.
     pub(crate) cleared: Vec<(Class, u32)>,
     /// Bytes of its frame, a multiple of 16.

@@ -65,6 +65,7 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
         invariant.insert((Class::R64, slot));
     }
     let mut kept = Vec::with_capacity(ops.len());
+    let mut prologue = Vec::new();
     let mut guarded = 0u32;
     for (at, op) in ops.iter().enumerate() {
         if let Op::Guard { skip, .. } = op {
@@ -78,17 +79,18 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
             writes(code, op, |register| {
                 invariant.insert(register);
             });
-            function.prologue.push(*op);
+            prologue.push((*op, code.lines.get(start + at).copied().unwrap_or(0)));
         } else {
             kept.push(at);
         }
     }
-    function.prologue_registers = function.prologue.iter().fold(Vec::new(), |mut all, op| {
-        writes(code, op, |register| all.push(register));
-        all
-    });
     compact(code, start, &kept);
     function.cleared = read_before_written(code, start, function.registers, invariant);
+    function.prologue = u32::try_from(code.ops.len()).unwrap_or(NONE);
+    for (op, line) in prologue.into_iter().chain([(Op::Exit, 0)]) {
+        code.ops.push(op);
+        code.lines.push(line);
+    }
 }
 
 /// Whether an operation gives the same result in all lanes of a launch and cannot fault.

@@ -82,14 +82,32 @@ pub(super) fn addresses(registers: &Registers<'_>, address: Address) -> Lanes64 
     out
 }
 
-/// Whether each lane's address lies `stride` behind the one before.
+/// The first lane's address where each lane's lies `stride` behind the one before and the first is a multiple of `stride`.
 #[inline(always)]
-pub(super) fn is_consecutive(addresses: &Lanes64, stride: u64) -> bool {
-    let mut difference = 0;
-    for lane in 1..LANES {
-        difference |= addresses[lane].wrapping_sub(addresses[lane - 1]) ^ stride;
+pub(super) fn consecutive(registers: &Registers<'_>, address: Address, stride: u64) -> Option<u64> {
+    if address.base == NONE {
+        return None;
     }
-    difference == 0
+    let first = if address.narrow {
+        let base = &registers.r32[address.base as usize];
+        let mut difference = 0;
+        for lane in 1..LANES {
+            difference |= base[lane].wrapping_sub(base[lane - 1]) ^ stride as u32;
+        }
+        let first = base[0].wrapping_add(address.offset.cast_unsigned());
+        (difference == 0).then_some(u64::from(first))
+    } else {
+        let base = &registers.r64[address.base as usize];
+        if base[1].wrapping_sub(base[0]) != stride {
+            return None;
+        }
+        let mut difference = 0;
+        for lane in 1..LANES {
+            difference |= base[lane].wrapping_sub(base[lane - 1]) ^ stride;
+        }
+        (difference == 0).then(|| base[0].wrapping_add_signed(i64::from(address.offset)))
+    };
+    first.filter(|first| first.is_multiple_of(stride))
 }
 
 /// Whether all lanes have one address.

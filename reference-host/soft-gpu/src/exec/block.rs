@@ -38,8 +38,10 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
         spaces,
         index: [0; 3],
         arrived: [0; 16],
+        processor: pulp::Arch::new(),
     };
-    let template = block.template(function, number)?;
+    let mut template = Warp::template(function, number);
+    block.run_warp(&mut template)?;
     for z in 0..blocks_z {
         for y in 0..blocks_y {
             for x in 0..blocks_x {
@@ -60,6 +62,8 @@ pub(crate) struct Block<'g, 'm> {
     pub(crate) index: [u32; 3],
     /// Threads that `bar.arrive` has brought to each barrier.
     arrived: [u32; 16],
+    /// What the machine's processor can do.
+    pub(crate) processor: pulp::Arch,
 }
 
 impl Block<'_, '_> {
@@ -73,16 +77,16 @@ impl Block<'_, '_> {
         let [x, y, z] = self.grid.config.block;
         let warps = (x * y * z).div_ceil(LANES as u32);
         let mut waiting: Vec<Warp> = Vec::new();
+        let mut warp = pool.pop().unwrap_or_default();
         for index in 0..warps {
-            let mut warp = pool.pop().unwrap_or_default();
             warp.start(index, self.grid.config.block, function, template);
             self.run_warp(&mut warp)?;
-            if warp.fragments.is_empty() {
-                pool.push(warp)
-            } else {
-                waiting.push(warp)
+            // A warp that has ended lends its registers to the next.
+            if !warp.fragments.is_empty() {
+                waiting.push(std::mem::replace(&mut warp, pool.pop().unwrap_or_default()));
             }
         }
+        pool.push(warp);
         while !waiting.is_empty() {
             if !self.release(&mut waiting) {
                 return Err(self.deadlock(&waiting));

@@ -4,9 +4,7 @@
 //! are found.
 
 use super::LaneFault;
-use super::access::{
-    View, addresses, decode, is_consecutive, is_uniform, out_of_bounds, place, put,
-};
+use super::access::{View, addresses, consecutive, decode, is_uniform, out_of_bounds, place, put};
 use super::lanes::{FULL, LANES, Lanes32, Lanes64, Registers};
 use crate::code::{Access, Element, Space};
 
@@ -23,23 +21,17 @@ impl View<'_, '_, '_> {
         if access.space == Space::Frame {
             return self.load_frame(registers, access, list, active);
         }
-        let addresses = addresses(registers, access.address);
-        let size = access.element.bytes();
-        if let ([d], FULL) = (list, active) {
-            if is_consecutive(&addresses, u64::from(size))
-                && addresses[0].is_multiple_of(u64::from(size))
-            {
-                let whole = self.spaces.bytes(
-                    place(access.space, addresses[0]),
-                    u64::from(size) * LANES as u64,
-                    false,
-                );
-                if let Ok(bytes) = whole {
-                    decode_consecutive(registers, *d, access.element, bytes);
-                    return Ok(());
-                }
-            }
+        let size = u64::from(access.element.bytes());
+        if let ([d], FULL) = (list, active)
+            && let Some(first) = consecutive(registers, access.address, size)
+            && let Ok(bytes) =
+                self.spaces
+                    .bytes(place(access.space, first), size * LANES as u64, false)
+        {
+            decode_consecutive(registers, *d, access.element, bytes);
+            return Ok(());
         }
+        let addresses = addresses(registers, access.address);
         if is_uniform(&addresses)
             && active != 0
             && !matches!(place(access.space, addresses[0]).space, Space::Local)

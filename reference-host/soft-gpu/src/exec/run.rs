@@ -2,10 +2,10 @@
 
 use super::access::View;
 use super::block::Block;
-use super::lanes::{FULL, LANES, Registers};
+use super::lanes::{LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
 use super::{LaneFault, exchange, lanes_of};
-use crate::code::{Function, NONE, Op, Space, Special, Special64};
+use crate::code::{NONE, Op, Space, Special, Special64};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
 use crate::verify::MAX_FRAME_BYTES;
@@ -17,54 +17,16 @@ const MAX_CALLS: usize = 4096;
 const MAX_WARP_REGISTERS: u32 = 1 << 18;
 
 impl Block<'_, '_> {
-    /// Does the operations of a kernel that are the same for the whole launch; returns the registers that every warp starts with.
-    pub(crate) fn template(
-        &mut self,
-        function: &Function,
-        number: u32,
-    ) -> Result<Warp, Box<Fault>> {
-        let mut template = Warp::template(function, number);
-        let Warp {
-            r32,
-            r64,
-            pred,
-            local,
-            ..
-        } = &mut template;
-        let mut registers = Registers { r32, r64, pred };
-        for op in &function.prologue {
-            match *op {
-                Op::Lane(lane) => lane.execute(&mut registers, FULL),
-                Op::Special { d, register } => {
-                    registers.put32(d, FULL, &[self.uniform_special(register, 0); LANES])
-                }
-                Op::DynamicShared { d } => {
-                    registers.put32(d, FULL, &[self.dynamic_shared_offset(); LANES])
-                }
-                Op::Load(access) => {
-                    let mut view = View {
-                        spaces: &mut self.spaces,
-                        local,
-                        frame: 0,
-                    };
-                    let list = access.registers(&self.grid.module.code);
-                    if let Err(LaneFault { kind, lane }) =
-                        view.load(&mut registers, access, list, FULL)
-                    {
-                        return Err(self.fault(&Warp::default(), function.start, lane, kind));
-                    }
-                }
-                // The pass that fills prologues takes no others.
-                _ => {}
-            }
-        }
-        Ok(template)
-    }
-
     /// Runs a warp until none of its fragments can go on.
     pub(crate) fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
         while let Some(mut fragment) = warp.next() {
-            if let Err(LaneFault { kind, lane }) = self.run_fragment(warp, &mut fragment) {
+            let processor = self.processor;
+            let outcome = processor.dispatch(Run {
+                block: self,
+                warp,
+                fragment: &mut fragment,
+            });
+            if let Err(LaneFault { kind, lane }) = outcome {
                 return Err(self.fault(warp, fragment.pc, lane, kind));
             }
         }
@@ -74,6 +36,7 @@ impl Block<'_, '_> {
     /// Runs a fragment; afterwards it has ended, or has been put back into the warp.
     ///
     /// On a fault, `fragment.pc` is the micro-op that faulted.
+    #[inline(always)]
     fn run_fragment(&mut self, warp: &mut Warp, fragment: &mut Fragment) -> Result<(), LaneFault> {
         let code = &self.grid.module.code;
         let mut pc = fragment.pc;
@@ -493,6 +456,22 @@ impl Block<'_, '_> {
         });
         fragment.frame = frame;
         Ok(function.start)
+    }
+}
+
+/// One call of the interpreter. It is compiled twice, for any processor and for one with wide vectors; [`pulp`] picks.
+struct Run<'r, 'g, 'm> {
+    block: &'r mut Block<'g, 'm>,
+    warp: &'r mut Warp,
+    fragment: &'r mut Fragment,
+}
+
+impl pulp::NullaryFnOnce for Run<'_, '_, '_> {
+    type Output = Result<(), LaneFault>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.block.run_fragment(self.warp, self.fragment)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Stores.
 
-use super::access::{View, addresses, is_consecutive, out_of_bounds, place, value_of};
+use super::access::{View, addresses, consecutive, out_of_bounds, place, value_of};
 use super::lanes::{FULL, LANES, Lanes64, Registers};
 use super::{LaneFault, lanes_of};
 use crate::code::{Access, Element, Space};
@@ -18,22 +18,17 @@ impl View<'_, '_, '_> {
         if access.space == Space::Frame {
             return self.store_frame(registers, access, list, active);
         }
-        let addresses = addresses(registers, access.address);
-        let size = access.element.bytes();
+        let size = u64::from(access.element.bytes());
         if let ([source], FULL) = (list, active)
-            && is_consecutive(&addresses, u64::from(size))
-            && addresses[0].is_multiple_of(u64::from(size))
+            && let Some(first) = consecutive(registers, access.address, size)
+            && let Ok(bytes) =
+                self.spaces
+                    .bytes(place(access.space, first), size * LANES as u64, true)
         {
-            let whole = self.spaces.bytes(
-                place(access.space, addresses[0]),
-                u64::from(size) * LANES as u64,
-                true,
-            );
-            if let Ok(bytes) = whole {
-                encode_consecutive(registers, *source, access.element, bytes);
-                return Ok(());
-            }
+            encode_consecutive(registers, *source, access.element, bytes);
+            return Ok(());
         }
+        let addresses = addresses(registers, access.address);
         self.store_lanes(registers, access, list, active, &addresses)
     }
 

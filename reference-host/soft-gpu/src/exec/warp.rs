@@ -110,19 +110,9 @@ impl Warp {
             }
         }
         self.local.reset(function.frame_bytes);
-        self.fragments.clear();
         self.patience = 0;
         self.turn = 0;
-        let frame = template.frame();
-        let (pc, mask) = (function.start, self.alive);
-        self.fragments.push(Fragment {
-            pc,
-            mask,
-            state: State::Ready,
-            frame,
-            callers: Vec::new(),
-            last_turn: 0,
-        });
+        self.begin(function.start, template.frame());
     }
 
     /// The frame of the kernel itself.
@@ -133,7 +123,7 @@ impl Warp {
         }
     }
 
-    /// A warp that stands for the registers with which every warp of a launch starts: zero, and the kernel's constants.
+    /// A warp about to run the prologue of a kernel: afterwards its registers are what every warp of the launch starts with.
     ///
     /// Its index is the kernel's number.
     pub(crate) fn template(function: &Function, number: u32) -> Self {
@@ -143,7 +133,22 @@ impl Warp {
             ..Self::default()
         };
         template.enter(template.frame(), function, FULL);
+        template.begin(function.prologue, template.frame());
         template
+    }
+
+    /// All living lanes start at `pc`.
+    fn begin(&mut self, pc: u32, frame: Frame) {
+        self.fragments.clear();
+        let mask = self.alive;
+        self.fragments.push(Fragment {
+            pc,
+            mask,
+            state: State::Ready,
+            frame,
+            callers: Vec::new(),
+            last_turn: 0,
+        });
     }
 
     /// Sets which lanes exist and which thread each is.

@@ -592,6 +592,19 @@ impl<'a> Body<'a> {
         Ok(slot)
     }
 
+    /// The special register that an operand of a 32-bit type names.
+    pub(crate) fn special_of(&self, operand: &Operand<'_>, ty: Type) -> Option<Special> {
+        let register = match operand.kind {
+            OperandKind::Name(name) => special(name.text, None),
+            OperandKind::Member(name, component) => special(name.text, Some(component.text)),
+            _ => None,
+        };
+        match register {
+            Some(SpecialRegister::Narrow(register)) if ty.accepts(Type::U32) => Some(register),
+            _ => None,
+        }
+    }
+
     // ---- addresses ----
 
     /// The space and address that `[…]` names for an access to `space`.

@@ -43,6 +43,11 @@ pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         let parts = body.nested(parts);
         return pack(body, &inst, ty, to, parts);
     }
+    if let Some(register) = body.special_of(from, ty) {
+        let d = body.dest(to, ty)?;
+        body.emit(Op::Special { d, register });
+        return Ok(());
+    }
     let a = moved(body, from, ty)?;
     let d = body.dest(to, ty)?;
     let op = match ty.bytes() {

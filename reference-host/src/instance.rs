@@ -266,7 +266,7 @@ mod tests {
 
         // In two parts: the first alone already reaches where the ellipsis must go.
         let mut over = Capped::default();
-        assert!(write!(over, "{}{}", "x".repeat(MAX_LAST_ERROR_BYTES), "y").is_err());
+        assert!(write!(over, "{}y", "x".repeat(MAX_LAST_ERROR_BYTES)).is_err());
         assert_eq!(
             (over.text.len(), over.overflowed),
             (MAX_LAST_ERROR_BYTES - 3, true)

@@ -288,7 +288,7 @@ fn a_kernel_s_variables_last_and_are_its_own() {
     let host = Host::soft();
     let (mut a, mut b) = (Guest::new(&host), Guest::new(&host));
     let (first, second, other) = (a.load("count"), a.load("count"), b.load("count"));
-    let mut count = |guest: &mut Guest, kernel| {
+    let count = |guest: &mut Guest, kernel| {
         assert_eq!(guest.one(kernel, &[ptr(0, 4)]), 0);
         guest.word(0)
     };

@@ -64,7 +64,7 @@ impl View<'_, '_, '_> {
 }
 
 /// The address of each lane.
-#[inline(always)]
+#[inline]
 pub(super) fn addresses(registers: &Registers<'_>, address: Address) -> Lanes64 {
     if address.base == NONE {
         return [i64::from(address.offset).cast_unsigned(); LANES];

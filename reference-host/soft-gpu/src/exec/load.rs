@@ -10,7 +10,7 @@ use crate::code::{Access, Element, Space};
 
 impl View<'_, '_, '_> {
     /// `ld`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(
         &mut self,
         registers: &mut Registers<'_>,
@@ -18,9 +18,6 @@ impl View<'_, '_, '_> {
         list: &[u32],
         active: u32,
     ) -> Result<(), LaneFault> {
-        if access.space == Space::Frame {
-            return self.load_frame(registers, access, list, active);
-        }
         let size = u64::from(access.element.bytes());
         if let ([d], FULL) = (list, active)
             && let Some(first) = consecutive(registers, access.address, size)
@@ -30,6 +27,21 @@ impl View<'_, '_, '_> {
         {
             decode_consecutive(registers, *d, access.element, bytes);
             return Ok(());
+        }
+        self.load_otherwise(registers, access, list, active)
+    }
+
+    /// Loads that are not of 32 consecutive elements.
+    #[inline(never)]
+    fn load_otherwise(
+        &mut self,
+        registers: &mut Registers<'_>,
+        access: Access,
+        list: &[u32],
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        if access.space == Space::Frame {
+            return self.load_frame(registers, access, list, active);
         }
         let addresses = addresses(registers, access.address);
         if is_uniform(&addresses)
@@ -64,7 +76,6 @@ impl View<'_, '_, '_> {
         Ok(())
     }
 
-    #[inline(never)]
     fn load_lanes(
         &mut self,
         registers: &mut Registers<'_>,
@@ -250,7 +261,7 @@ fn extend(element: Element, raw: u64) -> u64 {
 }
 
 /// Decodes 32 consecutive elements.
-#[inline]
+#[inline(always)]
 fn decode_consecutive(registers: &mut Registers<'_>, d: u32, element: Element, bytes: &[u8]) {
     match element {
         Element::B64 => {

@@ -7,7 +7,7 @@ use crate::code::{Access, Element, Space};
 
 impl View<'_, '_, '_> {
     /// `st`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store(
         &mut self,
         registers: &Registers<'_>,
@@ -15,9 +15,6 @@ impl View<'_, '_, '_> {
         list: &[u32],
         active: u32,
     ) -> Result<(), LaneFault> {
-        if access.space == Space::Frame {
-            return self.store_frame(registers, access, list, active);
-        }
         let size = u64::from(access.element.bytes());
         if let ([source], FULL) = (list, active)
             && let Some(first) = consecutive(registers, access.address, size)
@@ -28,11 +25,25 @@ impl View<'_, '_, '_> {
             encode_consecutive(registers, *source, access.element, bytes);
             return Ok(());
         }
+        self.store_otherwise(registers, access, list, active)
+    }
+
+    /// Stores that are not of 32 consecutive elements.
+    #[inline(never)]
+    fn store_otherwise(
+        &mut self,
+        registers: &Registers<'_>,
+        access: Access,
+        list: &[u32],
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        if access.space == Space::Frame {
+            return self.store_frame(registers, access, list, active);
+        }
         let addresses = addresses(registers, access.address);
         self.store_lanes(registers, access, list, active, &addresses)
     }
 
-    #[inline(never)]
     fn store_lanes(
         &mut self,
         registers: &Registers<'_>,
@@ -163,7 +174,7 @@ fn scatter(
 }
 
 /// Encodes 32 consecutive elements.
-#[inline]
+#[inline(always)]
 fn encode_consecutive(registers: &Registers<'_>, source: u32, element: Element, bytes: &mut [u8]) {
     match element {
         Element::B64 => {

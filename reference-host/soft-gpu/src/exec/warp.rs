@@ -238,6 +238,11 @@ impl Warp {
     /// Takes the fragment that is to run next, with every fragment merged into it that stands at the same place.
     pub(crate) fn next(&mut self) -> Option<Fragment> {
         self.turn += 1;
+        if let [only] = self.fragments.as_slice()
+            && only.state == State::Ready
+        {
+            return self.fragments.pop();
+        }
         let ready = self
             .fragments
             .iter()

@@ -17,7 +17,9 @@ fn main() -> ExitCode {
     match cli::execute(arguments) {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error}");
+            for line in error.to_string().lines() {
+                eprintln!("error: {line}");
+            }
             ExitCode::from(2)
         }
     }

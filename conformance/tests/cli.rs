@@ -159,6 +159,12 @@ fn a_malformed_suite_gives_status_2_and_the_place() {
         fs::write(&file, &text).expect("write");
         let output = on(folder.path(), &["list"]);
         assert_status(&output, 2);
+        let place = format!("error: {}:", file.display());
+        assert!(
+            stderr(&output).lines().all(|line| line.starts_with(&place)),
+            "{}",
+            stderr(&output)
+        );
         assert!(stderr(&output).contains(piece), "{}", stderr(&output));
     }
     fs::write(&file, b";;! title = \"\xFF\"\n").expect("write");

@@ -72,7 +72,12 @@ pub fn add_to_linker<T: 'static>(
               args_ptr: i32,
               args_len: i32|
               -> i32 {
-            let (instance, memory) = guest(&mut caller, state);
+            // A launch without arguments names no guest memory: there is nothing to look up.
+            let (instance, memory) = if args_len == 0 {
+                (&mut state(caller.data_mut()).instance, None)
+            } else {
+                guest(&mut caller, state)
+            };
             let grid = [grid_x, grid_y, grid_z];
             let block = [block_x, block_y, block_z];
             calls::launch(

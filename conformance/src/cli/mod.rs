@@ -162,7 +162,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, CliError> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum CliError {
-    #[error("the suite does not load\n{0}")]
+    #[error(transparent)]
     Suite(#[from] SuiteError),
     #[error(transparent)]
     Run(#[from] RunError),

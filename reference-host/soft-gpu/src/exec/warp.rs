@@ -26,6 +26,8 @@ pub(crate) struct Warp {
     pub(crate) fragments: Vec<Fragment>,
     /// Blocks entered since another fragment last had a turn.
     pub(crate) patience: u32,
+    /// Blocks that the running fragment may still enter whatever its place, after others starved it.
+    pub(crate) grace: u32,
     /// Counts turns, to find the fragment that has waited longest.
     pub(crate) turn: u64,
     /// The registers hold this launch's constants and prologue results.
@@ -111,6 +113,7 @@ impl Warp {
         }
         self.local.reset(function.frame_bytes);
         self.patience = 0;
+        self.grace = 0;
         self.turn = 0;
         self.begin(function.start, template.frame());
     }
@@ -250,6 +253,7 @@ impl Warp {
             .filter(|(_, fragment)| fragment.state == State::Ready);
         let chosen = if self.patience >= PATIENCE {
             self.patience = 0;
+            self.grace = PATIENCE;
             ready.min_by_key(|(_, fragment)| fragment.last_turn)
         } else {
             ready.min_by_key(|(_, fragment)| fragment.priority())
@@ -276,8 +280,9 @@ impl Warp {
             return true;
         }
         self.patience += 1;
-        if fragment.last_turn < self.turn {
-            return false;
+        if self.grace > 0 {
+            self.grace -= 1;
+            return true;
         }
         self.patience < PATIENCE && others.all(|other| fragment.priority() <= other.priority())
     }

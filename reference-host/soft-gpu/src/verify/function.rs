@@ -1,15 +1,13 @@
 //! One `.entry` or `.func`: parameters, statements, labels.
 
-use super::body::{Body, MAX_FRAME_BYTES, Prototype};
+use super::body::{Body, Label, MAX_FRAME_BYTES, Prototype};
 use super::error::{Checked, SemanticError, Unsupported, fail};
-use super::instruction::instruction;
-use super::isa;
-use super::labels::{Labels, declare_labels, resolve_labels};
-use super::module::{DeclaredFunction, Verifier};
+use super::isa::{self, Guarding};
+use super::modifiers::Modifiers;
+use super::module::{DeclaredFunction, Verifier, declared_type, no_initialiser, shape, shape_of};
 use super::symbols::Symbol;
-use super::variable::{declared_type, no_initialiser, shape, shape_of};
-use crate::ast::{self, Param, Stmt, VarSpace, Variable};
-use crate::code::{FormalParam, Function, NONE};
+use crate::ast::{self, Guard, Instr, Name, Param, Stmt, VarSpace, Variable};
+use crate::code::{FormalParam, Function, NONE, Op};
 use crate::module::{Entry, Param as EntryParam};
 use crate::types::Type;
 
@@ -17,7 +15,7 @@ use crate::types::Type;
 const MAX_PARAM_BYTES: u64 = 32764;
 
 impl<'a> Verifier<'a> {
-    /// A function's declaration or definition.
+    /// A function'a declaration or definition.
     pub(crate) fn function(&mut self, function: &'a ast::Function<'a>) -> Checked<()> {
         let index = self.declare_function(function)?;
         let Some(range) = function.body else {
@@ -47,7 +45,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Declares the function's name, or checks it against its earlier declaration.
+    /// Declares the function'a name, or checks it against its earlier declaration.
     fn declare_function(&mut self, function: &'a ast::Function<'a>) -> Checked<u32> {
         let mut params = Vec::with_capacity(function.params.len());
         for param in &function.params {
@@ -90,7 +88,7 @@ impl<'a> Verifier<'a> {
         Ok(index)
     }
 
-    /// Lays out a kernel's parameters and notes its launch bounds.
+    /// Lays out a kernel'a parameters and notes its launch bounds.
     fn entry(&self, function: &ast::Function<'a>, index: u32) -> Checked<Entry> {
         let mut params = Vec::with_capacity(function.params.len());
         let mut end = 0u64;
@@ -261,7 +259,7 @@ impl<'a> Verifier<'a> {
             .chain(&results)
             .map(|bytes| u64::from(bytes.next_multiple_of(16)))
             .sum();
-        body.frame("a function's parameters", bytes, 16, function.name.pos)?;
+        body.frame("a function'a parameters", bytes, 16, function.name.pos)?;
         for ((param, &offset), &bytes) in function.params.iter().zip(&param_offsets).zip(&params) {
             self.formal(body, param, offset, bytes, false)?;
         }
@@ -314,7 +312,7 @@ impl<'a> Verifier<'a> {
                     param.name.pos,
                     SemanticError::InvalidDeclaration {
                         name: param.name.text.to_owned(),
-                        reason: "a kernel's parameters are in .param space",
+                        reason: "a kernel'a parameters are in .param space",
                     },
                 );
             }
@@ -325,7 +323,7 @@ impl<'a> Verifier<'a> {
                 return fail(
                     param.name.pos,
                     SemanticError::TooLarge {
-                        what: "the kernel's parameters",
+                        what: "the kernel'a parameters",
                         bytes: end,
                         limit: MAX_PARAM_BYTES,
                     },
@@ -387,7 +385,7 @@ impl<'a> Verifier<'a> {
                 let what = if variable.space == VarSpace::Local {
                     "local memory"
                 } else {
-                    "a function's parameters"
+                    "a function'a parameters"
                 };
                 if variable.dims.iter().any(Option::is_none) {
                     return fail(
@@ -455,8 +453,103 @@ fn param_bytes(param: &Param<'_>) -> Checked<u32> {
     Ok(shape.bytes as u32)
 }
 
+/// The labels of a body, by scope.
+struct Labels<'a> {
+    all: Vec<Label<'a>>,
+    /// Label numbers of each scope, scopes in the order in which they open; the first is the body itself.
+    scopes: Vec<Vec<u32>>,
+}
+
+impl<'a> Labels<'a> {
+    fn collect(stmts: &[Stmt<'a>]) -> Self {
+        let mut labels = Self {
+            all: Vec::new(),
+            scopes: vec![Vec::new()],
+        };
+        let mut open = vec![0usize];
+        for stmt in stmts {
+            match stmt {
+                Stmt::Open(_) => {
+                    open.push(labels.scopes.len());
+                    labels.scopes.push(Vec::new());
+                }
+                Stmt::Close(_) => {
+                    open.pop();
+                }
+                Stmt::Label(name) => {
+                    let number = u32::try_from(labels.all.len()).unwrap_or(NONE);
+                    labels.all.push(Label {
+                        name: *name,
+                        at: None,
+                    });
+                    if let Some(scope) = open.last().and_then(|scope| labels.scopes.get_mut(*scope))
+                    {
+                        scope.push(number);
+                    }
+                }
+                _ => {}
+            }
+        }
+        labels
+    }
+}
+
+fn declare_labels(body: &mut Body<'_>, labels: Option<&Vec<u32>>) -> Checked<()> {
+    for &number in labels.into_iter().flatten() {
+        if let Some(label) = body.labels.get(number as usize).copied() {
+            body.scopes.declare(label.name, Symbol::Label(number))?;
+        }
+    }
+    Ok(())
+}
+
+/// Turns label numbers into micro-op indices.
+fn resolve_labels(body: &mut Body<'_>) {
+    let at = |labels: &[Label<'_>], number: u32| {
+        labels
+            .get(number as usize)
+            .and_then(|label| label.at)
+            .unwrap_or(NONE)
+    };
+    for &branch in &body.fixups.branches {
+        if let Some(Op::Branch { target } | Op::BranchIf { target, .. }) =
+            body.code.ops.get_mut(branch as usize)
+        {
+            *target = at(&body.labels, *target);
+        }
+    }
+    for &table in &body.fixups.tables {
+        for target in body
+            .code
+            .tables
+            .get_mut(table as usize)
+            .into_iter()
+            .flatten()
+        {
+            *target = at(&body.labels, *target);
+        }
+    }
+}
+
 impl<'a> Body<'a> {
-    /// Sizes of a function's parameters and results.
+    /// The predicate of a guard.
+    pub(crate) fn guard_register(&mut self, guard: Guard<'a>) -> Checked<u32> {
+        let (slot, ty) = self.register(guard.predicate)?;
+        if ty == Type::Pred {
+            return Ok(slot);
+        }
+        let name: Name<'_> = guard.predicate;
+        fail(
+            name.pos,
+            SemanticError::TypeMismatch {
+                name: name.text.to_owned(),
+                declared: ty.word(),
+                needed: "pred",
+            },
+        )
+    }
+
+    /// Sizes of a function'a parameters and results.
     pub(crate) fn signature_of(
         &self,
         function: &ast::Function<'_>,
@@ -470,5 +563,77 @@ impl<'a> Body<'a> {
             results.push(param_bytes(param)?);
         }
         Ok((params, results))
+    }
+}
+
+/// Checks one instruction and emits its micro-ops, under its guard.
+fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Checked<()> {
+    let opcode = instr.opcode;
+    let Some((rule, guarding)) = isa::find(opcode.text) else {
+        return if isa::is_unimplemented(opcode.text) {
+            fail(opcode.pos, Unsupported::Instruction(opcode.text.to_owned()))
+        } else {
+            fail(
+                opcode.pos,
+                SemanticError::UnknownInstruction(opcode.text.to_owned()),
+            )
+        };
+    };
+    let words = body
+        .ast
+        .modifiers
+        .get(instr.modifiers.start as usize..instr.modifiers.end as usize)
+        .unwrap_or_default();
+    let inst = super::body::Inst {
+        opcode,
+        modifiers: Modifiers::new(opcode, words),
+        operands: body.nested(instr.operands),
+        guard: instr.guard,
+    };
+    let Some(guard) = instr.guard else {
+        return rule(body, inst);
+    };
+    let pred = body.guard_register(guard)?;
+    match guarding {
+        Guarding::Own => rule(body, inst),
+        Guarding::Mask => {
+            let at = body.code.ops.len();
+            body.emit(Op::Guard {
+                pred,
+                negated: guard.negated,
+                skip: 0,
+            });
+            rule(body, inst)?;
+            body.emit(Op::Unguard);
+            let skip = u32::try_from(body.code.ops.len() - at - 1).unwrap_or(NONE);
+            if let Some(op) = body.code.ops.get_mut(at) {
+                *op = Op::Guard {
+                    pred,
+                    negated: guard.negated,
+                    skip,
+                };
+            }
+            Ok(())
+        }
+        Guarding::Branch => {
+            let at = body.code.ops.len();
+            body.emit(Op::BranchIf {
+                pred,
+                negated: !guard.negated,
+                target: NONE,
+            });
+            body.begin_block();
+            rule(body, inst)?;
+            body.begin_block();
+            let target = body.here() - 1;
+            if let Some(op) = body.code.ops.get_mut(at) {
+                *op = Op::BranchIf {
+                    pred,
+                    negated: !guard.negated,
+                    target,
+                };
+            }
+            Ok(())
+        }
     }
 }

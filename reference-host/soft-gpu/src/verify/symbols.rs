@@ -21,7 +21,7 @@ pub(crate) enum Symbol {
     Const {
         offset: u32,
     },
-    /// `.shared` variable at an offset of the block's shared memory.
+    /// `.shared` variable at an offset of the block'a shared memory.
     Shared {
         offset: u32,
     },
@@ -32,23 +32,23 @@ pub(crate) enum Symbol {
         offset: u32,
         bytes: u32,
     },
-    /// `.local` variable in the running function's frame.
+    /// `.local` variable in the running function'a frame.
     FrameLocal {
         offset: u32,
     },
-    /// `.param` variable, formal parameter or result in the running function's frame.
+    /// `.param` variable, formal parameter or result in the running function'a frame.
     FrameParam {
         offset: u32,
         bytes: u32,
         written: bool,
     },
-    /// Index into the module's functions.
+    /// Index into the module'a functions.
     Function(u32),
-    /// Index into the running function's labels.
+    /// Index into the running function'a labels.
     Label(u32),
-    /// Index into the running function's prototypes.
+    /// Index into the running function'a prototypes.
     Prototype(u32),
-    /// Index into the code's branch tables.
+    /// Index into the code'a branch tables.
     BranchTable(u32),
     /// `.calltargets` list.
     CallTargets,

@@ -2,8 +2,7 @@
 //!
 //! Source: PTX ISA, "Comparison and Selection Instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::{Checked, SemanticError, fail};
 use crate::ast::OperandKind;
 use crate::code::{LaneOpOf, NONE};

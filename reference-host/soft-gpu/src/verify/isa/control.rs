@@ -2,9 +2,7 @@
 //!
 //! Source: PTX ISA, "Control Flow Instructions" and "Miscellaneous Instructions".
 
-use super::super::body::{Body, Prototype};
-use super::super::instruction::Inst;
-use super::super::operand::form;
+use super::super::body::{Body, Inst, Prototype, form};
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::symbols::Symbol;
 use crate::ast::{Name, Operand, OperandKind};

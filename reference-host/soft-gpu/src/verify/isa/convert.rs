@@ -4,8 +4,7 @@
 //! bring the result to the destination register's width.
 //! Source: PTX ISA, "Data Movement and Conversion Instructions: cvt".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::Checked;
 use crate::ast::Pos;
 use crate::code::LaneOpOf;

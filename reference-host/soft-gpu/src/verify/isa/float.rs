@@ -3,8 +3,7 @@
 //! `.ftz` and `.sat` are lowered to operations of their own around the arithmetic one.
 //! Source: PTX ISA, "Floating Point Instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::Checked;
 use super::super::modifiers::Modifiers;
 use crate::code::LaneOpOf;

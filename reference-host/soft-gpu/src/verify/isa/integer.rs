@@ -2,8 +2,7 @@
 //!
 //! Source: PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision Integer Arithmetic Instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::Checked;
 use super::float;
 use crate::code::{LaneOpOf, Op};

@@ -2,8 +2,7 @@
 //!
 //! Source: PTX ISA, "Logic and Shift Instructions" and "Data Movement: prmt".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::{Checked, SemanticError, fail};
 use super::integer::{binary, ternary, unary};
 use crate::ast::OperandKind;
@@ -89,7 +88,7 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                 table.pos,
                 SemanticError::OperandForm {
                     expected: "an integer",
-                    found: super::super::operand::form(&table.kind),
+                    found: super::super::body::form(&table.kind),
                 },
             );
         }

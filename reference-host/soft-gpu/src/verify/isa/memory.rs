@@ -3,9 +3,7 @@
 //! Cache, ordering, scope and eviction modifiers are checked and then change nothing: memory here is sequentially consistent.
 //! Source: PTX ISA, "Data Movement and Conversion Instructions" and "Parallel Synchronization and Communication Instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
-use super::super::operand::form;
+use super::super::body::{Body, Inst, form};
 use super::super::error::{Checked, SemanticError, fail};
 use super::convert::settle;
 use crate::ast::{Operand, OperandKind};

@@ -2,10 +2,7 @@
 //!
 //! Source: PTX ISA, "Data Movement and Conversion Instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
-use super::super::operand::form;
-use super::super::special::special;
+use super::super::body::{Body, Inst, form, special};
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::symbols::Symbol;
 use crate::ast::{Operand, OperandKind};

@@ -2,8 +2,7 @@
 //!
 //! Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Warp-level instructions".
 
-use super::super::body::Body;
-use super::super::instruction::Inst;
+use super::super::body::{Body, Inst};
 use super::super::error::{Checked, SemanticError, fail};
 use crate::ast::{Operand, OperandKind};
 use crate::code::{NONE, Op, Redux, Shuffle, Vote};

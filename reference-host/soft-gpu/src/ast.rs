@@ -171,9 +171,9 @@ pub(crate) struct Param<'s> {
 #[derive(Debug)]
 pub(crate) enum Stmt<'s> {
     /// `{` begins a scope.
-    Open(Pos),
+    Open,
     /// `}` ends a scope. Opens and closes balance.
-    Close(Pos),
+    Close,
     Variable(Box<Variable<'s>>),
     Label(Name<'s>),
     Instr(Instr<'s>),
@@ -208,8 +208,6 @@ pub(crate) struct Instr<'s> {
     pub(crate) modifiers: Slice,
     /// Top-level operands, a range of [`Module::operands`].
     pub(crate) operands: Slice,
-    /// Where the `;` stands.
-    pub(crate) end_pos: Pos,
 }
 
 /// `@p` or `@!p`.

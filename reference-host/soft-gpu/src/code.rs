@@ -317,7 +317,6 @@ pub(crate) struct CallSite {
 /// A function's needs and place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Function {
-    pub(crate) name: String,
     /// Index of its first micro-op; [`NONE`] while only declared.
     pub(crate) start: u32,
     pub(crate) registers: RegisterCount,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::exec::{Grid, run_grid};
+use crate::exec::{Budget, Grid, run_grid};
 use crate::fault::Fault;
 use crate::memory::{Memory, Spaces};
 use crate::module::{Entry, Globals, Module};
@@ -109,7 +109,7 @@ pub fn launch(
     globals: &mut Globals,
     memory: &mut Memory<'_>,
 ) -> Result<(), LaunchError> {
-    let shared_bytes = check(entry, config, params)?;
+    let shared_bytes = check(module, entry, config, params)?;
     let mut params = params.to_vec();
     let spaces = Spaces {
         memory,
@@ -118,19 +118,22 @@ pub fn launch(
         params: &mut params,
         shared: vec![0; shared_bytes],
     };
-    let budget = config.instruction_budget;
     let grid = Grid {
         module,
         entry,
         config,
-        budget,
-        budget_left: budget,
+        budget: Budget::new(config.instruction_budget),
     };
     Ok(run_grid(grid, spaces)?)
 }
 
 /// Checks a launch against the device; returns the bytes of shared memory of a block.
-fn check(entry: &Entry, config: &LaunchConfig, params: &[u8]) -> Result<usize, ConfigError> {
+fn check(
+    module: &Module,
+    entry: &Entry,
+    config: &LaunchConfig,
+    params: &[u8],
+) -> Result<usize, ConfigError> {
     let LaunchConfig { grid, block, .. } = *config;
     let within = |value: [u32; 3], limit: [u32; 3]| {
         value
@@ -162,7 +165,9 @@ fn check(entry: &Entry, config: &LaunchConfig, params: &[u8]) -> Result<usize, C
     let fixed = if config.dynamic_shared_bytes == 0 {
         entry.static_shared_bytes
     } else {
-        entry.static_shared_bytes.next_multiple_of(16)
+        entry
+            .static_shared_bytes
+            .next_multiple_of(module.dynamic_shared_align)
     };
     let bytes = u64::from(fixed) + u64::from(config.dynamic_shared_bytes);
     if bytes > MAX_SHARED_BYTES {

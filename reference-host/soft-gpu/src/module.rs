@@ -22,6 +22,8 @@ pub struct Module {
     pub(crate) variables: Vec<Placed>,
     pub(crate) global_image: Vec<u8>,
     pub(crate) const_image: Vec<u8>,
+    /// Where dynamic shared memory may start: at a multiple of this.
+    pub(crate) dynamic_shared_align: u32,
     /// While a kernel is being built: where its next shared variable goes.
     pub(crate) kernel_shared_cursor: u64,
 }
@@ -74,6 +76,7 @@ impl Module {
             variables: Vec::new(),
             global_image: Vec::new(),
             const_image: Vec::new(),
+            dynamic_shared_align: 16,
             kernel_shared_cursor: 0,
         }
     }

@@ -140,7 +140,8 @@ impl Type {
     pub(crate) fn accepts_wider(self, declared: Self) -> bool {
         if self.is_float() || declared.is_float() {
             return self.accepts(declared)
-                || (self.kind() == Kind::Bits && declared.bytes() >= self.bytes());
+                || (declared.bytes() >= self.bytes()
+                    && (self.kind() == Kind::Bits || declared.kind() == Kind::Bits));
         }
         declared.bytes() >= self.bytes() && self.accepts_kind(declared)
     }

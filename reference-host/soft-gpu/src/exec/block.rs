@@ -1,5 +1,6 @@
 //! Blocks of a grid: warps take turns, barriers release them.
 
+use super::budget::Budget;
 use super::lanes::LANES;
 use super::warp::{State, Warp};
 use crate::code::{Function, NONE, Special};
@@ -13,16 +14,7 @@ pub(crate) struct Grid<'g> {
     pub(crate) module: &'g Module,
     pub(crate) entry: &'g Entry,
     pub(crate) config: &'g LaunchConfig,
-    /// Micro-ops that the launch may execute, counted a warp.
-    pub(crate) budget: u64,
-    pub(crate) budget_left: u64,
-}
-
-impl Grid<'_> {
-    /// Micro-ops executed so far: what `%clock` and `%globaltimer` tell.
-    pub(crate) fn clock(&self) -> u64 {
-        self.budget - self.budget_left
-    }
+    pub(crate) budget: Budget,
 }
 
 /// Runs every block of the grid, x fastest.
@@ -39,6 +31,7 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
         index: [0; 3],
         arrived: [0; 16],
         processor: pulp::Arch::new(),
+        gives_way: false,
     };
     let mut template = Warp::template(function, number);
     block.run_warp(&mut template)?;
@@ -64,6 +57,8 @@ pub(crate) struct Block<'g, 'm> {
     arrived: [u32; 16],
     /// What the machine's processor can do.
     pub(crate) processor: pulp::Arch,
+    /// The warp that ran last used up its slice and could go on.
+    pub(crate) gives_way: bool,
 }
 
 impl Block<'_, '_> {
@@ -88,7 +83,7 @@ impl Block<'_, '_> {
         }
         pool.push(warp);
         while !waiting.is_empty() {
-            if !self.release(&mut waiting) {
+            if !waiting.iter().any(Warp::is_ready) && !self.release(&mut waiting) {
                 return Err(self.deadlock(&waiting));
             }
             let mut at = 0;
@@ -149,15 +144,17 @@ impl Block<'_, '_> {
             }
             let Some(count) = count else { continue };
             let arrived = self.arrived[id as usize];
-            let complete = if count == NONE {
-                everyone
+            // A barrier of all threads counts those that have not exited.
+            let needed = if count == NONE {
+                warps.len() as u32 * LANES as u32
             } else {
-                present + arrived >= count
+                count
             };
-            if !complete {
+            if !(count == NONE && everyone) && present + arrived < needed {
                 continue;
             }
-            self.arrived[id as usize] = 0;
+            // What arrived beyond need is there for the next turn.
+            self.arrived[id as usize] = arrived.saturating_sub(needed.saturating_sub(present));
             released = true;
             for fragment in warps.iter_mut().flat_map(|warp| &mut warp.fragments) {
                 if here(fragment.state) {
@@ -177,13 +174,12 @@ impl Block<'_, '_> {
         else {
             return self.fault(&Warp::default(), 0, 0, kind);
         };
-        // A fragment waits just behind its barrier.
-        self.fault(
-            warp,
-            fragment.pc.saturating_sub(1),
-            fragment.mask.trailing_zeros(),
-            kind,
-        )
+        // A fragment waits for lanes at the block in front of its exchange, and just behind a barrier.
+        let pc = match fragment.state {
+            State::Lanes => fragment.pc.saturating_add(1),
+            _ => fragment.pc.saturating_sub(1),
+        };
+        self.fault(warp, pc, fragment.mask.trailing_zeros(), kind)
     }
 
     /// Describes a fault of a lane at a micro-op.
@@ -211,7 +207,10 @@ impl Block<'_, '_> {
 
     /// Where dynamic shared memory starts.
     pub(crate) fn dynamic_shared_offset(&self) -> u32 {
-        self.grid.entry.static_shared_bytes.next_multiple_of(16)
+        self.grid
+            .entry
+            .static_shared_bytes
+            .next_multiple_of(self.grid.module.dynamic_shared_align)
     }
 
     /// A special register that is the same in all lanes.
@@ -223,8 +222,8 @@ impl Block<'_, '_> {
             Special::GridSize(axis) => config.grid[axis.index()],
             Special::Warp => warp,
             Special::WarpCount => config.block.iter().product::<u32>().div_ceil(LANES as u32),
-            Special::Clock => self.grid.clock() as u32,
-            Special::ClockHigh => (self.grid.clock() >> 32) as u32,
+            Special::Clock => self.grid.budget.used() as u32,
+            Special::ClockHigh => (self.grid.budget.used() >> 32) as u32,
             Special::DynamicSharedBytes => config.dynamic_shared_bytes,
             Special::TotalSharedBytes => self.spaces.shared.len() as u32,
             Special::One => 1,

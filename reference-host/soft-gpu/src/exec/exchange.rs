@@ -4,15 +4,70 @@
 
 use super::lanes::{LANES, Lanes32, Registers};
 use super::lanes_of;
-use crate::code::{NONE, Redux, Shuffle, Vote};
+use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
+
+/// The register that holds an exchange's member mask.
+pub(crate) fn members_register(code: &Code, op: &Op) -> usize {
+    let register = match *op {
+        Op::Shuffle { list, .. } => code.list::<6>(list)[5],
+        Op::Match { list, .. } => code.list::<4>(list)[3],
+        Op::Vote { members, .. } | Op::Redux { members, .. } => members,
+        _ => 0,
+    };
+    register as usize
+}
+
+/// The lanes of `active` all of whose living members are active too.
+///
+/// Lanes may name different members: groups of a warp exchange side by side.
+pub(crate) fn ready(members: &Lanes32, active: u32, alive: u32) -> u32 {
+    let missing = (0..LANES).fold(0, |mask, lane| {
+        mask | u32::from(members[lane] & alive & !active != 0) << lane
+    });
+    active & !missing
+}
+
+/// The lanes of `active` in which a register holds `value`.
+pub(crate) fn lanes_with(register: &Lanes32, value: u32, active: u32) -> u32 {
+    active
+        & (0..LANES).fold(0, |mask, lane| {
+            mask | u32::from(register[lane] == value) << lane
+        })
+}
+
+/// An exchange whose lanes are all ready, group by group.
+pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, active: u32) {
+    if let Op::Shuffle { mode, list } = *op {
+        // A shuffle asks nothing of the group but that it is there.
+        shuffle(registers, mode, code.list(list), active);
+        return;
+    }
+    let lists = registers.r32[members_register(code, op)];
+    let mut rest = active;
+    while rest != 0 {
+        let members = lists[rest.trailing_zeros() as usize];
+        let group = lanes_with(&lists, members, rest);
+        rest &= !group;
+        let members = members & active;
+        match *op {
+            Op::Vote {
+                mode,
+                d,
+                source,
+                negated,
+                ..
+            } => vote(registers, mode, d, source, negated, members, group),
+            Op::Match { all, wide, list } => {
+                matching(registers, all, wide, code.list(list), members, group);
+            }
+            Op::Redux { op, d, a, .. } => redux(registers, op, d, a, members, group),
+            _ => {}
+        }
+    }
+}
 
 /// `shfl.sync`; `operands` are d, p, a, b, c.
-pub(crate) fn shuffle(
-    registers: &mut Registers<'_>,
-    mode: Shuffle,
-    [d, p, a, b, c]: [u32; 5],
-    active: u32,
-) {
+fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 5], active: u32) {
     let (values, sources, clamps) = (
         registers.r32[a as usize],
         registers.r32[b as usize],
@@ -46,8 +101,8 @@ pub(crate) fn shuffle(
     }
 }
 
-/// `vote.sync` among the active members.
-pub(crate) fn vote(
+/// `vote.sync` of the lanes of `voters`, for those of `active`.
+fn vote(
     registers: &mut Registers<'_>,
     mode: Vote,
     d: u32,
@@ -70,8 +125,8 @@ pub(crate) fn vote(
     }
 }
 
-/// `match.sync` among the active members; `operands` are d, p, a.
-pub(crate) fn matching(
+/// `match.sync` among `members`, for the lanes of `active`; the operands are d, p, a.
+fn matching(
     registers: &mut Registers<'_>,
     all: bool,
     wide: bool,
@@ -102,15 +157,8 @@ pub(crate) fn matching(
     }
 }
 
-/// `redux.sync` among the active members.
-pub(crate) fn redux(
-    registers: &mut Registers<'_>,
-    op: Redux,
-    d: u32,
-    a: u32,
-    members: u32,
-    active: u32,
-) {
+/// `redux.sync` of `members`, for the lanes of `active`.
+fn redux(registers: &mut Registers<'_>, op: Redux, d: u32, a: u32, members: u32, active: u32) {
     let values = registers.r32[a as usize];
     let signed = |value: u32| value.cast_signed();
     let result = lanes_of(members)

@@ -54,6 +54,14 @@ pub(crate) fn bits64(value: f64) -> u64 {
     }
 }
 
+/// What a float-to-integer conversion gives for NaN where the source is double or the result has 64 bits: the top bit alone.
+///
+/// All other conversions give 0 for NaN, as a cast does.
+#[inline(always)]
+pub(crate) fn unless_nan<T>(value: f64, top_bit: T, f: impl Fn(f64) -> T) -> T {
+    if value.is_nan() { top_bit } else { f(value) }
+}
+
 /// Lifts a function of two single-precision values to bits.
 #[inline(always)]
 pub(crate) fn op32(a: u32, b: u32, f: impl Fn(f32, f32) -> f32) -> u32 {
@@ -116,7 +124,7 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
 fn to_odd(value: f64, error: f64) -> f64 {
     let bits = value.to_bits();
     // False for NaN errors, which arise from infinities and NaN and need no correction.
-    let inexact = error > 0.0 || error < 0.0;
+    let inexact = error.abs() > 0.0;
     if !inexact || bits & 1 == 1 || !value.is_finite() || value == 0.0 {
         return value;
     }

@@ -4,6 +4,7 @@ mod access;
 mod atomic;
 pub(crate) mod bits;
 mod block;
+mod budget;
 mod exchange;
 pub(crate) mod float;
 pub(crate) mod lanes;
@@ -16,6 +17,7 @@ mod store;
 mod warp;
 
 pub(crate) use block::{Grid, run_grid};
+pub(crate) use budget::Budget;
 
 use crate::fault::FaultKind;
 

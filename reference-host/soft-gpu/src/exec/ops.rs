@@ -10,7 +10,7 @@ use super::bits::{
 use super::float::{
     NAN32, Rounding, add32, bits32, bits64, div32, f32_of, f64_of, flush32, fma32, fma32_rounded,
     fma64, int_to_f32, int_to_f64, integral, integral32, max32, max64, min32, min64, mul32,
-    narrow64, op32, op64, saturate32, saturate64, sqrt32,
+    narrow64, op32, op64, saturate32, saturate64, sqrt32, unless_nan,
 };
 use super::lanes::{Registers, Slots};
 use super::shape::Shape;
@@ -101,7 +101,7 @@ lane_ops! {
         RoundZeroF32 = |a| bits32(integral32(f32_of(a), Rounding::Zero));
         RoundDownF32 = |a| bits32(integral32(f32_of(a), Rounding::Down));
         RoundUpF32 = |a| bits32(integral32(f32_of(a), Rounding::Up));
-        // Casts saturate and turn NaN into 0, as the ISA asks of `cvt`.
+        // Casts saturate and turn NaN into 0, as the ISA asks of conversions to 32 bits or fewer.
         F32ToS32 = |a| (f32_of(a) as i32).cast_unsigned();
         F32ToU32 = |a| f32_of(a) as u32;
         F32ToS16 = |a| i32::from(f32_of(a) as i16).cast_unsigned() & 0xFFFF;
@@ -197,6 +197,8 @@ lane_ops! {
         MadWideS16 = |a, b, c| sign_extend(a, 16).wrapping_mul(sign_extend(b, 16)).wrapping_add(c);
         SadU32 = |a, b, c| a.abs_diff(b).wrapping_add(c);
         SadS32 = sad_signed;
+        SadU16 = |a, b, c| a.abs_diff(b).wrapping_add(c) & 0xFFFF;
+        SadS16 = |a, b, c| sad_signed(sign_extend(a, 16), sign_extend(b, 16), c) & 0xFFFF;
         BfeU32 = |a, b, c| bfe(u64::from(a), b, c, 32, false) as u32;
         BfeS32 = |a, b, c| bfe(u64::from(a), b, c, 32, true) as u32;
         FunnelLeftWrap = |a, b, c| funnel_left(a, b, c & 31);
@@ -243,8 +245,8 @@ lane_ops! {
         RoundZeroF64 = |a| bits64(integral(f64_of(a), Rounding::Zero));
         RoundDownF64 = |a| bits64(integral(f64_of(a), Rounding::Down));
         RoundUpF64 = |a| bits64(integral(f64_of(a), Rounding::Up));
-        F64ToS64 = |a| (f64_of(a) as i64).cast_unsigned();
-        F64ToU64 = |a| f64_of(a) as u64;
+        F64ToS64 = |a| unless_nan(f64_of(a), 1 << 63, |x| (x as i64).cast_unsigned());
+        F64ToU64 = |a| unless_nan(f64_of(a), 1 << 63, |x| x as u64);
         S64ToF64 = |a| (sd(a) as f64).to_bits();
         U64ToF64 = |a| (a as f64).to_bits();
         S64ToF64Rz = |a| int_to_f64(i128::from(sd(a)), Rounding::Zero);
@@ -307,8 +309,8 @@ lane_ops! {
         ZeroExtend = u64::from;
         SignExtend = |a| i64::from(s(a)).cast_unsigned();
         F32ToF64 = |a| bits64(f64::from(f32_of(a)));
-        F32ToS64 = |a| (f32_of(a) as i64).cast_unsigned();
-        F32ToU64 = |a| f32_of(a) as u64;
+        F32ToS64 = |a| unless_nan(f64::from(f32_of(a)), 1 << 63, |x| (x as i64).cast_unsigned());
+        F32ToU64 = |a| unless_nan(f64::from(f32_of(a)), 1 << 63, |x| x as u64);
         S32ToF64 = |a| f64::from(s(a)).to_bits();
         U32ToF64 = |a| f64::from(a).to_bits();
     }
@@ -334,12 +336,12 @@ lane_ops! {
         F64ToF32Rz = |a| narrow64(a, Rounding::Zero);
         F64ToF32Rm = |a| narrow64(a, Rounding::Down);
         F64ToF32Rp = |a| narrow64(a, Rounding::Up);
-        F64ToS32 = |a| (f64_of(a) as i32).cast_unsigned();
-        F64ToU32 = |a| f64_of(a) as u32;
-        F64ToS16 = |a| i32::from(f64_of(a) as i16).cast_unsigned() & 0xFFFF;
-        F64ToU16 = |a| u32::from(f64_of(a) as u16);
-        F64ToS8 = |a| i32::from(f64_of(a) as i8).cast_unsigned();
-        F64ToU8 = |a| u32::from(f64_of(a) as u8);
+        F64ToS32 = |a| unless_nan(f64_of(a), 1 << 31, |x| (x as i32).cast_unsigned());
+        F64ToU32 = |a| unless_nan(f64_of(a), 1 << 31, |x| x as u32);
+        F64ToS16 = |a| unless_nan(f64_of(a), 1 << 15, |x| i32::from(x as i16).cast_unsigned() & 0xFFFF);
+        F64ToU16 = |a| unless_nan(f64_of(a), 1 << 15, |x| u32::from(x as u16));
+        F64ToS8 = |a| unless_nan(f64_of(a), 1 << 7, |x| i32::from(x as i8).cast_unsigned());
+        F64ToU8 = |a| unless_nan(f64_of(a), 1 << 7, |x| u32::from(x as u8));
         S64ToF32 = |a| (sd(a) as f32).to_bits();
         U64ToF32 = |a| (a as f32).to_bits();
         S64ToF32Rz = |a| int_to_f32(i128::from(sd(a)), Rounding::Zero);

@@ -4,7 +4,7 @@ use super::access::View;
 use super::block::Block;
 use super::lanes::{LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
-use super::{LaneFault, exchange, lanes_of};
+use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
 use crate::code::{NONE, Op, Space, Special, Special64};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
@@ -14,12 +14,16 @@ use crate::verify::MAX_FRAME_BYTES;
 const MAX_CALLS: usize = 4096;
 
 /// Most registers of one class that a warp's calls may take together.
-const MAX_WARP_REGISTERS: u32 = 1 << 18;
+const MAX_WARP_REGISTERS: u32 = 1 << 15;
 
 impl Block<'_, '_> {
-    /// Runs a warp until none of its fragments can go on.
+    /// Runs a warp until none of its fragments can go on, or its slice of the budget is used up.
     pub(crate) fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
-        while let Some(mut fragment) = warp.next() {
+        self.grid.budget.begin_slice();
+        self.gives_way = false;
+        while !self.gives_way
+            && let Some(mut fragment) = warp.next()
+        {
             let processor = self.processor;
             let outcome = processor.dispatch(Run {
                 block: self,
@@ -59,15 +63,26 @@ impl Block<'_, '_> {
                 match *op {
                     Op::Lane(lane) => lane.execute(&mut registers, active),
                     Op::Block { cost } => {
-                        let Some(rest) = self.grid.budget_left.checked_sub(u64::from(cost)) else {
+                        if let Some(rest) = self.grid.budget.slice_left.checked_sub(u64::from(cost))
+                        {
+                            self.grid.budget.slice_left = rest;
+                        } else {
                             fragment.pc = pc;
-                            let kind = FaultKind::BudgetExhausted(self.grid.budget);
-                            return Err(LaneFault {
-                                kind,
-                                lane: active.trailing_zeros(),
-                            });
-                        };
-                        self.grid.budget_left = rest;
+                            match self.grid.budget.out_of_slice(u64::from(cost)) {
+                                OutOfSlice::GoOn => {}
+                                OutOfSlice::GiveWay => {
+                                    self.gives_way = true;
+                                    warp.park(fragment.clone());
+                                    return Ok(());
+                                }
+                                OutOfSlice::Exhausted => {
+                                    return Err(LaneFault {
+                                        kind: FaultKind::BudgetExhausted(self.grid.budget.total),
+                                        lane: active.trailing_zeros(),
+                                    });
+                                }
+                            }
+                        }
                         if !warp.fragments.is_empty() {
                             fragment.pc = pc;
                             if !warp.meet(fragment) {
@@ -161,7 +176,7 @@ impl Block<'_, '_> {
                     }
                     Op::Special64 { d, register } => {
                         let value = match register {
-                            Special64::Clock | Special64::Timer => self.grid.clock(),
+                            Special64::Clock | Special64::Timer => self.grid.budget.used(),
                             Special64::Zero => 0,
                         };
                         registers.put64(d, active, &[value; LANES]);
@@ -189,70 +204,33 @@ impl Block<'_, '_> {
                     }
                     Op::ActiveMask { d } => registers.put32(d, active, &[active; LANES]),
                     Op::WarpBarrier { members } => {
-                        let needed = members_of(&registers, members, active) & warp.alive;
-                        let here = warp
-                            .fragments
-                            .iter()
-                            .filter(|other| other.state == State::WarpBarrier)
-                            .fold(active, |mask, other| mask | other.mask);
-                        if needed & !here != 0 {
-                            fragment.pc = pc + 1;
-                            fragment.state = State::WarpBarrier;
-                            warp.park(fragment.clone());
-                            return Ok(());
+                        let lists = &registers.r32[members as usize];
+                        let members = lists[active.trailing_zeros() as usize & 31];
+                        let same = exchange::lanes_with(lists, members, active);
+                        if same != active {
+                            // Lanes that wait for others are on their own.
+                            park_rest(warp, fragment, same, pc, State::Ready);
                         }
-                        for other in &mut warp.fragments {
-                            if other.state == State::WarpBarrier {
-                                other.state = State::Ready;
-                            }
+                        fragment.pc = pc + 1;
+                        if !warp.release_warp_barrier(members, same) {
+                            fragment.state = State::WarpBarrier { members };
                         }
+                        // Where it has been released, lanes that waited at this very place join it before it goes on.
+                        warp.park(fragment.clone());
+                        return Ok(());
                     }
-                    Op::Shuffle { list, .. } | Op::Match { list, .. } => {
-                        let members = match *op {
-                            Op::Shuffle { .. } => code.list::<6>(list)[5],
-                            _ => code.list::<4>(list)[3],
-                        };
-                        let members = members_of(&registers, members, active) & warp.alive;
-                        if members & !active != 0 {
-                            return wait_for_lanes(warp, fragment, pc);
-                        }
-                        match *op {
-                            Op::Shuffle { mode, list } => {
-                                let [d, p, a, b, c] = code.list(list);
-                                exchange::shuffle(&mut registers, mode, [d, p, a, b, c], active);
+                    Op::Shuffle { .. } | Op::Match { .. } | Op::Vote { .. } | Op::Redux { .. } => {
+                        let members = &registers.r32[exchange::members_register(code, op)];
+                        let ready = exchange::ready(members, active, warp.alive);
+                        if ready != active {
+                            // A basic block starts just before: there the lanes that wait are met by those they wait for.
+                            park_rest(warp, fragment, ready, pc - 1, State::Lanes);
+                            if ready == 0 {
+                                return Ok(());
                             }
-                            Op::Match { all, wide, list } => {
-                                exchange::matching(
-                                    &mut registers,
-                                    all,
-                                    wide,
-                                    code.list(list),
-                                    members,
-                                    active,
-                                );
-                            }
-                            _ => {}
+                            continue 'frame;
                         }
-                    }
-                    Op::Vote {
-                        mode,
-                        d,
-                        source,
-                        negated,
-                        members,
-                    } => {
-                        let members = members_of(&registers, members, active) & warp.alive;
-                        if members & !active != 0 {
-                            return wait_for_lanes(warp, fragment, pc);
-                        }
-                        exchange::vote(&mut registers, mode, d, source, negated, members, active);
-                    }
-                    Op::Redux { op, d, a, members } => {
-                        let members = members_of(&registers, members, active) & warp.alive;
-                        if members & !active != 0 {
-                            return wait_for_lanes(warp, fragment, pc);
-                        }
-                        exchange::redux(&mut registers, op, d, a, members, active);
+                        exchange::exchange(&mut registers, code, op, active);
                     }
                     Op::Barrier {
                         id,
@@ -422,7 +400,13 @@ impl Block<'_, '_> {
         };
         let too_deep = fragment.callers.len() >= MAX_CALLS
             || u64::from(frame.local + function.frame_bytes) > MAX_FRAME_BYTES
-            || frame.r32.max(frame.r64).max(frame.pred) > MAX_WARP_REGISTERS;
+            || [
+                frame.r32 + function.registers.r32,
+                frame.r64 + function.registers.r64,
+                frame.pred + function.registers.pred,
+            ]
+            .iter()
+            .any(|count| *count > MAX_WARP_REGISTERS);
         if too_deep {
             return Err(LaneFault {
                 kind: FaultKind::StackOverflow {
@@ -475,11 +459,6 @@ impl pulp::NullaryFnOnce for Run<'_, '_, '_> {
     }
 }
 
-/// The lanes that an exchange names, as its first active lane sees them.
-fn members_of(registers: &Registers<'_>, members: u32, active: u32) -> u32 {
-    registers.r32[members as usize][active.trailing_zeros() as usize & 31]
-}
-
 /// Lanes part at a branch; returns where the fragment goes on: the earlier of the two places.
 fn split(warp: &mut Warp, fragment: &mut Fragment, taken: u32, target: u32, next: u32) -> u32 {
     let mut other = fragment.clone();
@@ -495,10 +474,12 @@ fn split(warp: &mut Warp, fragment: &mut Fragment, taken: u32, target: u32, next
     target.min(next)
 }
 
-/// Sets a fragment aside until the lanes that it needs arrive at the same place: the basic block that starts just before `pc`.
-fn wait_for_lanes(warp: &mut Warp, fragment: &mut Fragment, pc: u32) -> Result<(), LaneFault> {
-    fragment.pc = pc - 1;
-    fragment.state = State::Lanes;
-    warp.park(fragment.clone());
-    Ok(())
+/// Leaves the fragment the lanes of `kept` and sets its others aside.
+fn park_rest(warp: &mut Warp, fragment: &mut Fragment, kept: u32, pc: u32, state: State) {
+    let mut rest = fragment.clone();
+    rest.mask = fragment.mask & !kept;
+    rest.pc = pc;
+    rest.state = state;
+    fragment.mask = kept;
+    warp.park(rest);
 }

@@ -51,8 +51,10 @@ pub(crate) enum State {
     Ready,
     /// Other lanes, at an exchange that names them.
     Lanes,
-    /// `bar.warp.sync`.
-    WarpBarrier,
+    /// `bar.warp.sync` of these lanes.
+    WarpBarrier {
+        members: u32,
+    },
     /// `bar.sync` with this number and thread count; a count of `u32::MAX` is every thread.
     Barrier {
         id: u32,
@@ -300,6 +302,29 @@ impl Warp {
                 fragment.state = State::Ready;
             }
         }
+        for at in 0..self.fragments.len() {
+            if let State::WarpBarrier { members } = self.fragments[at].state {
+                self.release_warp_barrier(members, 0);
+            }
+        }
+    }
+
+    /// Releases the lanes that wait at a `bar.warp.sync` of `members` if, together with those of `arriving`, all living members
+    /// are there; whether they are.
+    pub(crate) fn release_warp_barrier(&mut self, members: u32, arriving: u32) -> bool {
+        let waits = |fragment: &&mut Fragment| fragment.state == State::WarpBarrier { members };
+        let here = self
+            .fragments
+            .iter_mut()
+            .filter(waits)
+            .fold(arriving, |mask, fragment| mask | fragment.mask);
+        let complete = members & self.alive & !here == 0;
+        if complete {
+            for fragment in self.fragments.iter_mut().filter(waits) {
+                fragment.state = State::Ready;
+            }
+        }
+        complete
     }
 
     fn merge_into(&mut self, fragment: &mut Fragment) {

@@ -22,7 +22,7 @@ impl<'s> Parser<'s> {
                             .failure(SyntaxError::TooDeep { limit: MAX_SCOPES }));
                     }
                     depth = depth.saturating_add(1);
-                    self.module.stmts.push(Stmt::Open(pos));
+                    self.module.stmts.push(Stmt::Open);
                     self.cursor.advance()?;
                 }
                 Token::CloseBrace => {
@@ -32,10 +32,10 @@ impl<'s> Parser<'s> {
                     }
                     depth = depth.saturating_sub(1);
                     // An empty scope means nothing, and at two bytes each many of them would cost the most memory.
-                    if matches!(self.module.stmts.last(), Some(Stmt::Open(_))) {
+                    if matches!(self.module.stmts.last(), Some(Stmt::Open)) {
                         self.module.stmts.pop();
                     } else {
-                        self.module.stmts.push(Stmt::Close(pos));
+                        self.module.stmts.push(Stmt::Close);
                     }
                 }
                 _ => return Err(self.cursor.unexpected("a statement or `}`")),
@@ -101,7 +101,6 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        let end_pos = self.cursor.pos;
         self.cursor
             .expect(Token::Semicolon, "`,` or `;` in an instruction")?;
         let first_operand = pool_index(self.module.operands.len());
@@ -115,7 +114,6 @@ impl<'s> Parser<'s> {
             opcode,
             modifiers,
             operands,
-            end_pos,
         }));
         Ok(())
     }

@@ -39,7 +39,7 @@ pub enum SemanticError {
     /// A modifier that the instruction does not take, or not there.
     #[error("unexpected modifier `.{modifier}` on `{opcode}`")]
     UnexpectedModifier {
-        /// The instruction'a opcode.
+        /// The instruction's opcode.
         opcode: String,
         /// The modifier, without its dot.
         modifier: String,
@@ -47,7 +47,7 @@ pub enum SemanticError {
     /// A modifier that the instruction cannot do without.
     #[error("`{opcode}` needs {what}")]
     MissingModifier {
-        /// The instruction'a opcode.
+        /// The instruction's opcode.
         opcode: String,
         /// What is missing, for example `a type`.
         what: &'static str,
@@ -55,9 +55,9 @@ pub enum SemanticError {
     /// A type that the instruction does not take.
     #[error("`{opcode}` does not take type .{ty}")]
     InvalidType {
-        /// The instruction'a opcode.
+        /// The instruction's opcode.
         opcode: String,
-        /// The type'a word.
+        /// The type's word.
         ty: &'static str,
     },
     /// A word that names no type.
@@ -75,7 +75,7 @@ pub enum SemanticError {
     /// Too few or too many operands.
     #[error("`{opcode}` takes {expected} operands, found {found}")]
     OperandCount {
-        /// The instruction'a opcode.
+        /// The instruction's opcode.
         opcode: String,
         /// How many it takes.
         expected: usize,
@@ -90,10 +90,10 @@ pub enum SemanticError {
         /// The form that stands there.
         found: &'static str,
     },
-    /// An operand of another type than the instruction'a.
+    /// An operand of another type than the instruction's.
     #[error("`{name}` is declared .{declared}, but .{needed} is needed here")]
     TypeMismatch {
-        /// The operand'a name.
+        /// The operand's name.
         name: String,
         /// Its declared type.
         declared: &'static str,
@@ -103,7 +103,7 @@ pub enum SemanticError {
     /// An address in the wrong state space.
     #[error("`{name}` is in .{declared} space, but the instruction accesses .{needed}")]
     SpaceMismatch {
-        /// The variable'a name.
+        /// The variable's name.
         name: String,
         /// The space it was declared in.
         declared: &'static str,
@@ -124,13 +124,13 @@ pub enum SemanticError {
     /// An initialiser that does not fit its variable.
     #[error("invalid initialiser of `{name}`: {reason}")]
     InvalidInitialiser {
-        /// The variable'a name.
+        /// The variable's name.
         name: String,
         /// Why it is refused.
         reason: &'static str,
     },
     /// An alignment that is no power of two, or too large.
-    #[error("alignment {0} is not a power of two up to 128")]
+    #[error("alignment {0} is not a power of two up to 2^30")]
     InvalidAlignment(u64),
     /// More bytes than the state space has.
     #[error("{what} needs {bytes} bytes, more than the {limit} there are")]
@@ -199,7 +199,7 @@ pub enum Unsupported {
     /// A form of an implemented instruction that is not implemented.
     #[error("`{opcode}` with {what}")]
     Form {
-        /// The instruction'a opcode.
+        /// The instruction's opcode.
         opcode: String,
         /// The part that is missing.
         what: String,

@@ -1,13 +1,16 @@
 //! One `.entry` or `.func`: parameters, statements, labels.
 
-use super::body::{Body, Label, MAX_FRAME_BYTES, Prototype};
+use super::body::{Body, MAX_FRAME_BYTES, Prototype, sizes};
 use super::error::{Checked, SemanticError, Unsupported, fail};
-use super::isa::{self, Guarding};
-use super::modifiers::Modifiers;
-use super::module::{DeclaredFunction, Verifier, declared_type, no_initialiser, shape, shape_of};
+use super::instruction::instruction;
+use super::isa;
+use super::labels::{Labels, declare_labels, resolve_labels};
+use super::module::{DeclaredFunction, Formal, Verifier};
+use super::special::is_special_name;
 use super::symbols::Symbol;
-use crate::ast::{self, Guard, Instr, Name, Param, Stmt, VarSpace, Variable};
-use crate::code::{FormalParam, Function, NONE, Op};
+use super::variable::{declared_type, no_initialiser, shape, shape_of, wide_type_version};
+use crate::ast::{self, Linkage, Param, Stmt, VarSpace, Variable};
+use crate::code::{FormalParam, Function, NONE};
 use crate::module::{Entry, Param as EntryParam};
 use crate::types::Type;
 
@@ -15,7 +18,7 @@ use crate::types::Type;
 const MAX_PARAM_BYTES: u64 = 32764;
 
 impl<'a> Verifier<'a> {
-    /// A function'a declaration or definition.
+    /// A function's declaration or definition.
     pub(crate) fn function(&mut self, function: &'a ast::Function<'a>) -> Checked<()> {
         let index = self.declare_function(function)?;
         let Some(range) = function.body else {
@@ -45,24 +48,39 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Declares the function'a name, or checks it against its earlier declaration.
+    /// Declares the function's name, or checks it against its earlier declaration.
     fn declare_function(&mut self, function: &'a ast::Function<'a>) -> Checked<u32> {
-        let mut params = Vec::with_capacity(function.params.len());
-        for param in &function.params {
-            params.push(param_bytes(param)?);
-        }
-        let mut results = Vec::with_capacity(function.returns.len());
-        for param in &function.returns {
-            results.push(param_bytes(param)?);
-        }
         let name = function.name;
+        if is_special_name(name.text) {
+            return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
+        }
         let new = DeclaredFunction {
-            name,
             entry: function.entry,
+            external: function.linkage == Linkage::Extern,
             defined: false,
-            params,
-            results,
+            params: formals(&function.params, self.ast.version)?,
+            results: formals(&function.returns, self.ast.version)?,
         };
+        if new.external && function.body.is_some() {
+            return fail(
+                name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: name.text.to_owned(),
+                    reason: "an .extern function is defined elsewhere",
+                },
+            );
+        }
+        if !function.entry
+            && let Some(param) = function.params.iter().find(|param| param.ptr)
+        {
+            return fail(
+                param.ty.pos,
+                SemanticError::InvalidDeclaration {
+                    name: param.name.text.to_owned(),
+                    reason: ".ptr stands on parameters of kernels only",
+                },
+            );
+        }
         if let Some(super::symbols::Resolved::Symbol(Symbol::Function(index))) =
             self.scopes.resolve(name.text)
             && let Some(old) = self.declared.get(index as usize)
@@ -88,7 +106,7 @@ impl<'a> Verifier<'a> {
         Ok(index)
     }
 
-    /// Lays out a kernel'a parameters and notes its launch bounds.
+    /// Lays out a kernel's parameters and notes its launch bounds.
     fn entry(&self, function: &ast::Function<'a>, index: u32) -> Checked<Entry> {
         let mut params = Vec::with_capacity(function.params.len());
         let mut end = 0u64;
@@ -141,7 +159,6 @@ impl<'a> Verifier<'a> {
             self.ast,
             scopes,
             code,
-            function.name,
             function.entry,
             self.target,
             self.line,
@@ -173,12 +190,12 @@ impl<'a> Verifier<'a> {
         declare_labels(body, scopes.first())?;
         for stmt in stmts {
             match stmt {
-                Stmt::Open(_) => {
+                Stmt::Open => {
                     body.scopes.open();
                     declare_labels(body, scopes.get(next_scope))?;
                     next_scope += 1;
                 }
-                Stmt::Close(_) => body.scopes.close(),
+                Stmt::Close => body.scopes.close(),
                 Stmt::Variable(variable) => self.local_variable(body, function, variable)?,
                 Stmt::Label(name) => {
                     body.at(self.source, name.pos);
@@ -194,13 +211,11 @@ impl<'a> Verifier<'a> {
                     instruction(body, instr)?;
                 }
                 Stmt::CallPrototype(prototype) => {
-                    let mut lowered = Prototype::default();
-                    for param in &prototype.params {
-                        lowered.params.push(param_bytes(param)?);
-                    }
-                    for param in &prototype.returns {
-                        lowered.results.push(param_bytes(param)?);
-                    }
+                    let version = self.ast.version;
+                    let lowered = Prototype {
+                        params: sizes(&formals(&prototype.params, version)?),
+                        results: sizes(&formals(&prototype.returns, version)?),
+                    };
                     let index = u32::try_from(body.prototypes.len()).unwrap_or(NONE);
                     body.prototypes.push(lowered);
                     body.scopes
@@ -216,8 +231,11 @@ impl<'a> Verifier<'a> {
                     body.fixups.tables.push(index);
                     body.scopes.declare(*name, Symbol::BranchTable(index))?;
                 }
-                Stmt::CallTargets { name, .. } => {
-                    body.scopes.declare(*name, Symbol::CallTargets)?
+                Stmt::CallTargets { name, targets } => {
+                    let lowered = body.call_targets(targets)?;
+                    let index = u32::try_from(body.prototypes.len()).unwrap_or(NONE);
+                    body.prototypes.push(lowered);
+                    body.scopes.declare(*name, Symbol::Prototype(index))?;
                 }
             }
         }
@@ -243,7 +261,9 @@ impl<'a> Verifier<'a> {
             }
             return self.kernel_parameters(body, function);
         }
-        let (params, results) = body.signature_of(function)?;
+        let version = self.ast.version;
+        let params = sizes(&formals(&function.params, version)?);
+        let results = sizes(&formals(&function.returns, version)?);
         let (param_offsets, result_offsets) = isa::frame_layout(&params, &results);
         let formal = |offsets: &[u32], sizes: &[u32]| -> Vec<FormalParam> {
             offsets
@@ -259,7 +279,7 @@ impl<'a> Verifier<'a> {
             .chain(&results)
             .map(|bytes| u64::from(bytes.next_multiple_of(16)))
             .sum();
-        body.frame("a function'a parameters", bytes, 16, function.name.pos)?;
+        body.frame("a function's parameters", bytes, 16, function.name.pos)?;
         for ((param, &offset), &bytes) in function.params.iter().zip(&param_offsets).zip(&params) {
             self.formal(body, param, offset, bytes, false)?;
         }
@@ -312,7 +332,7 @@ impl<'a> Verifier<'a> {
                     param.name.pos,
                     SemanticError::InvalidDeclaration {
                         name: param.name.text.to_owned(),
-                        reason: "a kernel'a parameters are in .param space",
+                        reason: "a kernel's parameters are in .param space",
                     },
                 );
             }
@@ -323,7 +343,7 @@ impl<'a> Verifier<'a> {
                 return fail(
                     param.name.pos,
                     SemanticError::TooLarge {
-                        what: "the kernel'a parameters",
+                        what: "the kernel's parameters",
                         bytes: end,
                         limit: MAX_PARAM_BYTES,
                     },
@@ -358,15 +378,7 @@ impl<'a> Verifier<'a> {
                         Unsupported::Declaration("vector registers".to_owned()),
                     );
                 }
-                if ty == Type::B8 || ty == Type::U8 || ty == Type::S8 {
-                    return fail(
-                        name.pos,
-                        SemanticError::InvalidDeclaration {
-                            name: name.text.to_owned(),
-                            reason: "registers have 16 bits at least",
-                        },
-                    );
-                }
+                wide_type_version(variable.ty, self.ast.version)?;
                 match variable.count {
                     Some(count) => body.scopes.declare_range(name, count, ty),
                     None => {
@@ -385,7 +397,7 @@ impl<'a> Verifier<'a> {
                 let what = if variable.space == VarSpace::Local {
                     "local memory"
                 } else {
-                    "a function'a parameters"
+                    "a function's parameters"
                 };
                 if variable.dims.iter().any(Option::is_none) {
                     return fail(
@@ -431,14 +443,19 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Bytes of one formal parameter.
-fn param_bytes(param: &Param<'_>) -> Checked<u32> {
+/// The formal parameters or results of a function.
+fn formals(params: &[Param<'_>], version: (u32, u32)) -> Checked<Vec<Formal>> {
+    params.iter().map(|param| formal(param, version)).collect()
+}
+
+fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
     if param.space == VarSpace::Reg && declared_type(param.ty)? == Type::Pred {
         return fail(
             param.ty.pos,
             Unsupported::Declaration("predicate parameters".to_owned()),
         );
     }
+    wide_type_version(param.ty, version)?;
     let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
     if shape.bytes > MAX_PARAM_BYTES {
         return fail(
@@ -450,190 +467,10 @@ fn param_bytes(param: &Param<'_>) -> Checked<u32> {
             },
         );
     }
-    Ok(shape.bytes as u32)
-}
-
-/// The labels of a body, by scope.
-struct Labels<'a> {
-    all: Vec<Label<'a>>,
-    /// Label numbers of each scope, scopes in the order in which they open; the first is the body itself.
-    scopes: Vec<Vec<u32>>,
-}
-
-impl<'a> Labels<'a> {
-    fn collect(stmts: &[Stmt<'a>]) -> Self {
-        let mut labels = Self {
-            all: Vec::new(),
-            scopes: vec![Vec::new()],
-        };
-        let mut open = vec![0usize];
-        for stmt in stmts {
-            match stmt {
-                Stmt::Open(_) => {
-                    open.push(labels.scopes.len());
-                    labels.scopes.push(Vec::new());
-                }
-                Stmt::Close(_) => {
-                    open.pop();
-                }
-                Stmt::Label(name) => {
-                    let number = u32::try_from(labels.all.len()).unwrap_or(NONE);
-                    labels.all.push(Label {
-                        name: *name,
-                        at: None,
-                    });
-                    if let Some(scope) = open.last().and_then(|scope| labels.scopes.get_mut(*scope))
-                    {
-                        scope.push(number);
-                    }
-                }
-                _ => {}
-            }
-        }
-        labels
-    }
-}
-
-fn declare_labels(body: &mut Body<'_>, labels: Option<&Vec<u32>>) -> Checked<()> {
-    for &number in labels.into_iter().flatten() {
-        if let Some(label) = body.labels.get(number as usize).copied() {
-            body.scopes.declare(label.name, Symbol::Label(number))?;
-        }
-    }
-    Ok(())
-}
-
-/// Turns label numbers into micro-op indices.
-fn resolve_labels(body: &mut Body<'_>) {
-    let at = |labels: &[Label<'_>], number: u32| {
-        labels
-            .get(number as usize)
-            .and_then(|label| label.at)
-            .unwrap_or(NONE)
-    };
-    for &branch in &body.fixups.branches {
-        if let Some(Op::Branch { target } | Op::BranchIf { target, .. }) =
-            body.code.ops.get_mut(branch as usize)
-        {
-            *target = at(&body.labels, *target);
-        }
-    }
-    for &table in &body.fixups.tables {
-        for target in body
-            .code
-            .tables
-            .get_mut(table as usize)
-            .into_iter()
-            .flatten()
-        {
-            *target = at(&body.labels, *target);
-        }
-    }
-}
-
-impl<'a> Body<'a> {
-    /// The predicate of a guard.
-    pub(crate) fn guard_register(&mut self, guard: Guard<'a>) -> Checked<u32> {
-        let (slot, ty) = self.register(guard.predicate)?;
-        if ty == Type::Pred {
-            return Ok(slot);
-        }
-        let name: Name<'_> = guard.predicate;
-        fail(
-            name.pos,
-            SemanticError::TypeMismatch {
-                name: name.text.to_owned(),
-                declared: ty.word(),
-                needed: "pred",
-            },
-        )
-    }
-
-    /// Sizes of a function'a parameters and results.
-    pub(crate) fn signature_of(
-        &self,
-        function: &ast::Function<'_>,
-    ) -> Checked<(Vec<u32>, Vec<u32>)> {
-        let mut params = Vec::new();
-        for param in &function.params {
-            params.push(param_bytes(param)?);
-        }
-        let mut results = Vec::new();
-        for param in &function.returns {
-            results.push(param_bytes(param)?);
-        }
-        Ok((params, results))
-    }
-}
-
-/// Checks one instruction and emits its micro-ops, under its guard.
-fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Checked<()> {
-    let opcode = instr.opcode;
-    let Some((rule, guarding)) = isa::find(opcode.text) else {
-        return if isa::is_unimplemented(opcode.text) {
-            fail(opcode.pos, Unsupported::Instruction(opcode.text.to_owned()))
-        } else {
-            fail(
-                opcode.pos,
-                SemanticError::UnknownInstruction(opcode.text.to_owned()),
-            )
-        };
-    };
-    let words = body
-        .ast
-        .modifiers
-        .get(instr.modifiers.start as usize..instr.modifiers.end as usize)
-        .unwrap_or_default();
-    let inst = super::body::Inst {
-        opcode,
-        modifiers: Modifiers::new(opcode, words),
-        operands: body.nested(instr.operands),
-        guard: instr.guard,
-    };
-    let Some(guard) = instr.guard else {
-        return rule(body, inst);
-    };
-    let pred = body.guard_register(guard)?;
-    match guarding {
-        Guarding::Own => rule(body, inst),
-        Guarding::Mask => {
-            let at = body.code.ops.len();
-            body.emit(Op::Guard {
-                pred,
-                negated: guard.negated,
-                skip: 0,
-            });
-            rule(body, inst)?;
-            body.emit(Op::Unguard);
-            let skip = u32::try_from(body.code.ops.len() - at - 1).unwrap_or(NONE);
-            if let Some(op) = body.code.ops.get_mut(at) {
-                *op = Op::Guard {
-                    pred,
-                    negated: guard.negated,
-                    skip,
-                };
-            }
-            Ok(())
-        }
-        Guarding::Branch => {
-            let at = body.code.ops.len();
-            body.emit(Op::BranchIf {
-                pred,
-                negated: !guard.negated,
-                target: NONE,
-            });
-            body.begin_block();
-            rule(body, inst)?;
-            body.begin_block();
-            let target = body.here() - 1;
-            if let Some(op) = body.code.ops.get_mut(at) {
-                *op = Op::BranchIf {
-                    pred,
-                    negated: !guard.negated,
-                    target,
-                };
-            }
-            Ok(())
-        }
-    }
+    Ok(Formal {
+        space: param.space,
+        ty: shape.ty,
+        align: shape.align,
+        bytes: shape.bytes as u32,
+    })
 }

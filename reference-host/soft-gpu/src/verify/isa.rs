@@ -14,8 +14,9 @@ mod warp;
 
 pub(crate) use control::{emit_return, frame_layout, load_register_param};
 
-use super::body::{Body, Inst};
+use super::body::Body;
 use super::error::Checked;
+use super::instruction::Inst;
 
 /// Checks one instruction and emits its micro-ops.
 pub(crate) type Rule = for<'a> fn(&mut Body<'a>, Inst<'a>) -> Checked<()>;

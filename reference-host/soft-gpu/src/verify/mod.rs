@@ -1,14 +1,21 @@
 //! The verifier: from syntax tree to lowered code, refusing what a PTX assembler refuses.
 //!
-//! `module` walks the declarations, `function` one body; `isa` knows each instruction, `body` what instructions are made of.
+//! `module` and `variable` walk the declarations, `function` one body and `instruction` one statement of it; `isa` knows each
+//! instruction; `body` holds what is being built, and `operand`, `address` and `special` what instructions are made of.
 
+mod address;
 mod body;
 mod error;
 mod function;
+mod instruction;
 mod isa;
+mod labels;
 mod modifiers;
 mod module;
+mod operand;
+mod special;
 mod symbols;
+mod variable;
 
 pub(crate) use body::MAX_FRAME_BYTES;
 pub use error::{SemanticError, Unsupported};

@@ -5,7 +5,7 @@ use crate::ast::Name;
 use crate::exec::float::Rounding;
 use crate::types::Type;
 
-/// A cursor over an instruction'a modifiers.
+/// A cursor over an instruction's modifiers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers<'a> {
     pub(crate) opcode: Name<'a>,

@@ -21,7 +21,7 @@ pub(crate) enum Symbol {
     Const {
         offset: u32,
     },
-    /// `.shared` variable at an offset of the block'a shared memory.
+    /// `.shared` variable at an offset of the block's shared memory.
     Shared {
         offset: u32,
     },
@@ -32,26 +32,24 @@ pub(crate) enum Symbol {
         offset: u32,
         bytes: u32,
     },
-    /// `.local` variable in the running function'a frame.
+    /// `.local` variable in the running function's frame.
     FrameLocal {
         offset: u32,
     },
-    /// `.param` variable, formal parameter or result in the running function'a frame.
+    /// `.param` variable, formal parameter or result in the running function's frame.
     FrameParam {
         offset: u32,
         bytes: u32,
         written: bool,
     },
-    /// Index into the module'a functions.
+    /// Index into the module's functions.
     Function(u32),
-    /// Index into the running function'a labels.
+    /// Index into the running function's labels.
     Label(u32),
-    /// Index into the running function'a prototypes.
+    /// Index into the running function's prototypes, those of `.calltargets` lists included.
     Prototype(u32),
-    /// Index into the code'a branch tables.
+    /// Index into the code's branch tables.
     BranchTable(u32),
-    /// `.calltargets` list.
-    CallTargets,
 }
 
 impl Symbol {
@@ -69,7 +67,6 @@ impl Symbol {
             Self::Label(_) => "a label",
             Self::Prototype(_) => "a call prototype",
             Self::BranchTable(_) => "a branch target list",
-            Self::CallTargets => "a call target list",
         }
     }
 }
@@ -174,13 +171,6 @@ impl<'a> Scopes<'a> {
         );
         self.undo.push(Undo::Name(name.text, old));
         Ok(())
-    }
-
-    /// Replaces what a declared name stands for, in the scope where it was declared.
-    pub(crate) fn redefine(&mut self, name: &'a str, symbol: Symbol) {
-        if let Some(entry) = self.names.get_mut(name) {
-            entry.value = symbol;
-        }
     }
 
     /// Declares `name0 … name(count-1)` as registers.

@@ -18,7 +18,7 @@ fn calls() {
             ];
             kernels.run("calls", shape, &mut args);
             let by_table = |i: u32| {
-                if i % 2 == 0 {
+                if i.is_multiple_of(2) {
                     i as i32 + 1
                 } else {
                     i as i32 * 3

@@ -40,8 +40,8 @@ impl<'s> Render<'_, 's> {
 
     pub(super) fn stmt(&self, stmt: &Stmt<'s>) -> String {
         match stmt {
-            Stmt::Open(_) => "{".to_owned(),
-            Stmt::Close(_) => "}".to_owned(),
+            Stmt::Open => "{".to_owned(),
+            Stmt::Close => "}".to_owned(),
             Stmt::Variable(declared) => variable(declared),
             Stmt::Label(name) => format!("{}:", name.text),
             Stmt::Instr(instr) => {

@@ -2,8 +2,9 @@
 //!
 //! Source: PTX ISA, "Comparison and Selection Instructions".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
 use crate::ast::OperandKind;
 use crate::code::{LaneOpOf, NONE};
 use crate::exec::ops::LaneOp;
@@ -180,7 +181,7 @@ fn compare<'a>(
     Ok(())
 }
 
-/// The predicate that `.and`, `.or` or `.xor` combines with, negated where asked.
+/// The predicate operand `at`, negated where asked.
 fn combined<'a>(body: &mut Body<'a>, inst: &Inst<'a>, at: usize) -> Checked<u32> {
     let (slot, negated) = body.predicate(inst.operand(at)?)?;
     if !negated {
@@ -218,7 +219,7 @@ pub(super) fn setp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let mut outputs = Vec::with_capacity(2);
     for (operand, negate) in [(first, false), (second, true)] {
         let Some(operand) = operand else { continue };
-        let d = body.dest(operand, Type::Pred)?;
+        let d = body.dest_or_sink(operand, Type::Pred)?;
         let value = body.fresh(Type::Pred, pos)?;
         body.lane(
             if negate {
@@ -275,16 +276,7 @@ pub(super) fn selp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.arity(4)?;
     let a = body.source(inst.operand(1)?, ty)?;
     let b = body.source(inst.operand(2)?, ty)?;
-    let (c, negated) = body.predicate(inst.operand(3)?)?;
-    if negated {
-        return fail(
-            inst.opcode.pos,
-            SemanticError::OperandForm {
-                expected: "a predicate",
-                found: "a negated predicate",
-            },
-        );
-    }
+    let c = combined(body, &inst, 3)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     body.lane(
         if ty.bytes() == 8 {

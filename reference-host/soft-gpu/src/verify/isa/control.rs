@@ -2,8 +2,10 @@
 //!
 //! Source: PTX ISA, "Control Flow Instructions" and "Miscellaneous Instructions".
 
-use super::super::body::{Body, Inst, Prototype, form};
+use super::super::body::{Body, Prototype};
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
+use super::super::operand::form;
 use super::super::symbols::Symbol;
 use crate::ast::{Name, Operand, OperandKind};
 use crate::code::{Access, Address, CallSite, Element, NONE, Op, Passing, Space};
@@ -170,7 +172,7 @@ struct CallParts<'a> {
 
 fn parts<'a>(body: &Body<'a>, inst: &Inst<'a>) -> Checked<CallParts<'a>> {
     let mut operands = inst.operands;
-    let mut take_list = |operands: &mut &'a [Operand<'a>]| -> &'a [Operand<'a>] {
+    let take_list = |operands: &mut &'a [Operand<'a>]| -> &'a [Operand<'a>] {
         if let Some((first, rest)) = operands.split_first()
             && let OperandKind::List(list) = first.kind
         {
@@ -239,7 +241,6 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                         .unwrap_or_default();
                     (Callee::Indirect(slot), results, params)
                 }
-                Symbol::CallTargets => return inst.modifiers.unsupported(".calltargets"),
                 other => {
                     return fail(
                         name.pos,

@@ -4,8 +4,9 @@
 //! bring the result to the destination register's width.
 //! Source: PTX ISA, "Data Movement and Conversion Instructions: cvt".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::Checked;
+use super::super::instruction::Inst;
 use crate::ast::Pos;
 use crate::code::LaneOpOf;
 use crate::exec::float::Rounding;
@@ -51,6 +52,9 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.arity(2)?;
     super::float::only_f32(&inst.modifiers, flush && to != Type::F32, from)?;
     check_rounding(&inst, to, from, integral, rounding)?;
+    if saturate && !to.is_float() && !from.is_float() && is_superset(to, from) {
+        return inst.modifiers.refuse(&["sat"]);
+    }
     let pos = inst.opcode.pos;
     let (source, declared) = body.source_wider(inst.operand(1)?, from)?;
     let (d, d_type) = body.dest_wider(inst.operand(0)?, to)?;
@@ -98,6 +102,15 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     }
     settle(body, value, to, d, d_type);
     Ok(())
+}
+
+/// Whether an integer type holds every value of another.
+fn is_superset(to: Type, from: Type) -> bool {
+    match (to.is_signed(), from.is_signed()) {
+        (false, true) => false,
+        (true, false) => to.bytes() > from.bytes(),
+        _ => to.bytes() >= from.bytes(),
+    }
 }
 
 /// Which conversions need a rounding modifier, and which take none.
@@ -376,8 +389,10 @@ pub(super) fn settle(body: &mut Body<'_>, value: u32, to: Type, d: u32, d_type: 
         return;
     }
     trim(body, d, value, to.bytes(), signed);
-    if d_type.bytes() == 2 && signed {
-        body.lane(LaneOp::Low16, d, d, 0, 0);
+    match d_type.bytes() {
+        1 if signed => body.lane(LaneOp::Low8, d, d, 0, 0),
+        2 if signed => body.lane(LaneOp::Low16, d, d, 0, 0),
+        _ => {}
     }
 }
 

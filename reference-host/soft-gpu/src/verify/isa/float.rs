@@ -3,8 +3,9 @@
 //! `.ftz` and `.sat` are lowered to operations of their own around the arithmetic one.
 //! Source: PTX ISA, "Floating Point Instructions".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::Checked;
+use super::super::instruction::Inst;
 use super::super::modifiers::Modifiers;
 use crate::code::LaneOpOf;
 use crate::exec::float::Rounding;
@@ -283,6 +284,12 @@ fn approximate<'a>(inst: &mut Inst<'a>, words: &[&str]) -> Checked<(Rounding, bo
     let Some(rounding) = rounding else {
         return inst.modifiers.missing("one of .approx, .rn, .rz, .rm, .rp");
     };
+    if ty == Type::F64 && approx && inst.opcode.text == "rcp" {
+        if !flush {
+            return inst.modifiers.missing(".ftz");
+        }
+        return inst.modifiers.unsupported(".approx of .f64");
+    }
     only_f32(&inst.modifiers, flush, ty)?;
     if ty == Type::F64 {
         if approx {

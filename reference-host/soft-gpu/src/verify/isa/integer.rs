@@ -2,8 +2,9 @@
 //!
 //! Source: PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision Integer Arithmetic Instructions".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::Checked;
+use super::super::instruction::Inst;
 use super::float;
 use crate::code::{LaneOpOf, Op};
 use crate::exec::lanes::Slots;
@@ -350,7 +351,8 @@ pub(super) fn sad<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         Type::S32 => LaneOp::SadS32,
         Type::U64 => LaneOp::SadU64,
         Type::S64 => LaneOp::SadS64,
-        _ => return inst.modifiers.unsupported(format!("type .{}", ty.word())),
+        Type::U16 => LaneOp::SadU16,
+        _ => LaneOp::SadS16,
     };
     ternary(body, inst, ty, ty, op)
 }

@@ -2,8 +2,9 @@
 //!
 //! Source: PTX ISA, "Logic and Shift Instructions" and "Data Movement: prmt".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
 use super::integer::{binary, ternary, unary};
 use crate::ast::OperandKind;
 use crate::code::{LaneOpOf, Op};
@@ -88,7 +89,7 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                 table.pos,
                 SemanticError::OperandForm {
                     expected: "an integer",
-                    found: super::super::body::form(&table.kind),
+                    found: super::super::operand::form(&table.kind),
                 },
             );
         }

@@ -3,8 +3,10 @@
 //! Cache, ordering, scope and eviction modifiers are checked and then change nothing: memory here is sequentially consistent.
 //! Source: PTX ISA, "Data Movement and Conversion Instructions" and "Parallel Synchronization and Communication Instructions".
 
-use super::super::body::{Body, Inst, form};
+use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
+use super::super::operand::form;
 use super::convert::settle;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{Access, Address, Atomic, AtomicOp, Element, NONE, Op, Space};
@@ -111,7 +113,7 @@ fn take_elements<'a>(inst: &mut Inst<'a>) -> Checked<(usize, Type)> {
     let count = match inst.modifiers.take_one(&["v2", "v4", "v8"]) {
         Some("v2") => 2,
         Some("v4") => 4,
-        Some(_) => return inst.modifiers.unsupported(".v8"),
+        Some(_) => return wide_vector(inst),
         None => 1,
     };
     let ty = inst.modifiers.any_type()?;
@@ -120,9 +122,20 @@ fn take_elements<'a>(inst: &mut Inst<'a>) -> Checked<(usize, Type)> {
     }
     let ty = inst.modifiers.check_type(ty, LOADABLE)?;
     if count == 4 && ty.bytes() == 8 {
-        return inst.modifiers.unsupported(".v4 of 64-bit elements");
+        return wide_vector(inst);
     }
     Ok((count, ty))
+}
+
+/// 256-bit accesses belong to targets beyond this device's.
+fn wide_vector<T>(inst: &Inst<'_>) -> Checked<T> {
+    fail(
+        inst.opcode.pos,
+        SemanticError::Requires {
+            opcode: format!("{} of 256 bits", inst.opcode.text),
+            needed: ".target sm_100 or higher",
+        },
+    )
 }
 
 /// The registers of a scalar or vector operand.
@@ -148,7 +161,15 @@ fn elements<'a>(
 }
 
 pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let plain = inst.modifiers.peek();
     let space = take_space(&mut inst)?;
+    let ordered = plain.is_some_and(|word| word != "weak" && ORDERINGS.contains(&word));
+    if space != Space::Global || ordered {
+        inst.modifiers.refuse(&["nc"])?;
+    }
+    if inst.opcode.text == "ldu" && !matches!(space, Space::Global | Space::Generic) {
+        inst.modifiers.refuse(SPACES)?;
+    }
     inst.modifiers.take_all(LOAD_CACHES);
     if inst.modifiers.peek() == Some("L2::cache_hint") {
         return inst.modifiers.unsupported(".L2::cache_hint");
@@ -164,6 +185,10 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let mut registers = Vec::with_capacity(count);
     let mut settling = Vec::new();
     for target in targets {
+        if count > 1 && matches!(target.kind, OperandKind::Sink) {
+            registers.push(body.fresh(ty, target.pos)?);
+            continue;
+        }
         let (d, declared) = body.dest_wider(target, ty)?;
         if declared.bytes() == ty.bytes() && !(ty.is_signed() && ty.bytes() < 4)
             || (declared.bytes() == 4 && ty.bytes() < 4)
@@ -280,6 +305,12 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
             .modifiers
             .unsupported(format!(".{}", inst.modifiers.peek().unwrap_or_default()));
     }
+    if matches!(word, "cas" | "exch") && matches!(inst.modifiers.peek(), Some("b16" | "b128")) {
+        return inst.modifiers.unsupported(format!(
+            "type .{}",
+            inst.modifiers.peek().unwrap_or_default()
+        ));
+    }
     let ty = match word {
         "add" => {
             let ty =
@@ -338,7 +369,7 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
         NONE
     };
     let d = if returns {
-        body.dest(inst.operand(0)?, ty)?
+        body.dest_or_sink(inst.operand(0)?, ty)?
     } else {
         NONE
     };

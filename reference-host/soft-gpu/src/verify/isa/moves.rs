@@ -2,8 +2,11 @@
 //!
 //! Source: PTX ISA, "Data Movement and Conversion Instructions".
 
-use super::super::body::{Body, Inst, form, special};
+use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
+use super::super::operand::form;
+use super::super::special::special;
 use super::super::symbols::Symbol;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{Op, Space};
@@ -100,6 +103,19 @@ fn part_type<'a>(inst: &Inst<'a>, ty: Type, count: usize) -> Checked<Type> {
     }
 }
 
+/// An assembler takes a predicate as a part of a vector; the software GPU does not.
+fn no_predicates<'a>(body: &mut Body<'a>, inst: &Inst<'a>, parts: &[Operand<'a>]) -> Checked<()> {
+    for part in parts {
+        if let OperandKind::Name(name) = part.kind
+            && special(name.text, None).is_none()
+            && let Symbol::Register { ty: Type::Pred, .. } = body.symbol(name)?
+        {
+            return inst.modifiers.unsupported("a predicate in a vector");
+        }
+    }
+    Ok(())
+}
+
 /// `mov.b64 d, {a, b}`: the first part goes to the low bits.
 fn pack<'a>(
     body: &mut Body<'a>,
@@ -109,6 +125,7 @@ fn pack<'a>(
     parts: &[Operand<'a>],
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
+    no_predicates(body, inst, parts)?;
     let part = part_type(inst, ty, parts.len())?;
     let mut sources = Vec::with_capacity(parts.len());
     for operand in parts {
@@ -157,6 +174,7 @@ fn unpack<'a>(
     from: &Operand<'a>,
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
+    no_predicates(body, inst, parts)?;
     let part = part_type(inst, ty, parts.len())?;
     let source = body.source(from, ty)?;
     let words = if ty.bytes() == 8 {
@@ -172,7 +190,7 @@ fn unpack<'a>(
     };
     let per_word = (ty.bytes().min(4) / part.bytes()).max(1) as usize;
     for (at, operand) in parts.iter().enumerate() {
-        let d = body.dest(operand, part)?;
+        let d = body.dest_or_sink(operand, part)?;
         let Some(&word) = words.get(at / per_word) else {
             continue;
         };

@@ -2,8 +2,9 @@
 //!
 //! Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Warp-level instructions".
 
-use super::super::body::{Body, Inst};
+use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
+use super::super::instruction::Inst;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{NONE, Op, Redux, Shuffle, Vote};
 use crate::types::Type;
@@ -42,6 +43,18 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     }
     let id = body.source(id_operand, Type::U32)?;
     let count = match inst.operands.get(1) {
+        Some(Operand {
+            kind: OperandKind::Int(value),
+            pos,
+        }) if *value % 32 != 0 || (*value == 0 && arrive_only) => {
+            return fail(
+                *pos,
+                SemanticError::OutOfRange {
+                    what: "thread count, which must be a multiple of 32",
+                    value: value.to_string(),
+                },
+            );
+        }
         Some(operand) => body.source(operand, Type::U32)?,
         None => NONE,
     };
@@ -113,7 +126,7 @@ pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let members = body.source(inst.operand(4)?, Type::B32)?;
     let d = body.dest(first, ty)?;
     let p = match second {
-        Some(operand) => body.dest(operand, Type::Pred)?,
+        Some(operand) => body.dest_or_sink(operand, Type::Pred)?,
         None => NONE,
     };
     let list = body.list(&[d, p, a, b, c, members]);

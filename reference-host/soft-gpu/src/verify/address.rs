@@ -1,0 +1,255 @@
+//! Addresses: `[…]` of loads and stores, and variables and functions taken by address.
+
+use super::body::Body;
+use super::error::{Checked, SemanticError, fail};
+use super::operand::form;
+use super::symbols::Symbol;
+use crate::ast::{Name, Operand, OperandKind, Pos};
+use crate::code::{Address, NONE, Op, Space};
+use crate::exec::ops::LaneOp;
+use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, SHARED_BASE};
+use crate::types::Type;
+
+impl<'a> Body<'a> {
+    /// The space and address that `[…]` names for an access to `space`.
+    pub(crate) fn address(
+        &mut self,
+        operand: &Operand<'a>,
+        space: Space,
+    ) -> Checked<(Space, Address)> {
+        let OperandKind::Address { base, offset } = operand.kind else {
+            return fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "an address in brackets",
+                    found: form(&operand.kind),
+                },
+            );
+        };
+        let Some(name) = base else {
+            if space != Space::Local {
+                return fail(
+                    operand.pos,
+                    SemanticError::OperandForm {
+                        expected: "a register or a variable in brackets",
+                        found: "a number, which .local accesses alone take",
+                    },
+                );
+            }
+            let base = self.constant64(offset.cast_unsigned(), operand.pos)?;
+            return Ok((
+                space,
+                Address {
+                    base,
+                    narrow: false,
+                    offset: 0,
+                },
+            ));
+        };
+        let symbol = self.symbol(name)?;
+        let wrong = |declared: &'static str| {
+            fail(
+                name.pos,
+                SemanticError::SpaceMismatch {
+                    name: name.text.to_owned(),
+                    declared,
+                    needed: space.word(),
+                },
+            )
+        };
+        match (symbol, space) {
+            (Symbol::Register { slot, ty }, _) => {
+                self.register_address(name, slot, ty, space, offset)
+            }
+            (Symbol::Global { address }, Space::Global | Space::Generic) => {
+                self.fixed(space, address, offset, name.pos)
+            }
+            (Symbol::Const { offset: at }, Space::Const) => {
+                self.fixed(space, u64::from(at), offset, name.pos)
+            }
+            (Symbol::Shared { offset: at }, Space::Shared) => {
+                self.fixed(space, u64::from(at), offset, name.pos)
+            }
+            (Symbol::Shared { offset: at }, Space::Generic) => {
+                self.fixed(space, SHARED_BASE + u64::from(at), offset, name.pos)
+            }
+            (Symbol::DynamicShared, Space::Shared) => {
+                let base = self.fresh(Type::B32, name.pos)?;
+                self.emit(Op::DynamicShared { d: base });
+                self.register_address(name, base, Type::B32, space, offset)
+            }
+            (Symbol::FrameLocal { offset: at }, Space::Local)
+            | (Symbol::FrameParam { offset: at, .. }, Space::KernelParam) => {
+                let at = i64::from(at).saturating_add(offset);
+                match i32::try_from(at) {
+                    Ok(offset) if offset >= 0 => Ok((
+                        Space::Frame,
+                        Address {
+                            base: NONE,
+                            narrow: false,
+                            offset,
+                        },
+                    )),
+                    _ => fail(
+                        operand.pos,
+                        SemanticError::OutOfRange {
+                            what: "address offset",
+                            value: offset.to_string(),
+                        },
+                    ),
+                }
+            }
+            (Symbol::KernelParam { offset: at, .. }, Space::KernelParam) => {
+                self.fixed(space, u64::from(at), offset, name.pos)
+            }
+            (Symbol::Global { .. }, _) => wrong("global"),
+            (Symbol::Const { .. }, _) => wrong("const"),
+            (Symbol::Shared { .. } | Symbol::DynamicShared, _) => wrong("shared"),
+            (Symbol::FrameLocal { .. }, _) => wrong("local"),
+            (Symbol::KernelParam { .. } | Symbol::FrameParam { .. }, _) => wrong("param"),
+            (other, _) => fail(
+                name.pos,
+                SemanticError::OperandForm {
+                    expected: "a register or a variable",
+                    found: other.form(),
+                },
+            ),
+        }
+    }
+
+    fn fixed(
+        &mut self,
+        space: Space,
+        address: u64,
+        offset: i64,
+        pos: Pos,
+    ) -> Checked<(Space, Address)> {
+        let base = self.constant64(address.wrapping_add_signed(offset), pos)?;
+        Ok((
+            space,
+            Address {
+                base,
+                narrow: false,
+                offset: 0,
+            },
+        ))
+    }
+
+    fn register_address(
+        &mut self,
+        name: Name<'a>,
+        slot: u32,
+        ty: Type,
+        space: Space,
+        offset: i64,
+    ) -> Checked<(Space, Address)> {
+        let wide_only = matches!(space, Space::Generic | Space::Global);
+        let narrow = match ty {
+            Type::B64 | Type::U64 | Type::S64 => false,
+            Type::B32 | Type::U32 | Type::S32 if !wide_only => true,
+            _ => return Self::mismatch(name, ty, Type::B64),
+        };
+        // In a device function, a parameter's address is one of its frame.
+        let space = if space == Space::KernelParam && !self.entry {
+            Space::Local
+        } else {
+            space
+        };
+        let (base, offset) = match i32::try_from(offset) {
+            Ok(offset) => (slot, offset),
+            Err(_) if narrow => {
+                let offset = self.constant32(offset as u32, name.pos)?;
+                let sum = self.fresh(Type::B32, name.pos)?;
+                self.lane(LaneOp::AddI32, sum, slot, offset, 0);
+                (sum, 0)
+            }
+            Err(_) => {
+                let offset = self.constant64(offset.cast_unsigned(), name.pos)?;
+                let sum = self.fresh(Type::B64, name.pos)?;
+                self.lane(LaneOp::AddI64, sum, slot, offset, 0);
+                (sum, 0)
+            }
+        };
+        Ok((
+            space,
+            Address {
+                base,
+                narrow,
+                offset,
+            },
+        ))
+    }
+
+    /// The address of a variable or function as a value of type `ty`, as `mov` gives it: within its own space.
+    pub(crate) fn address_of(
+        &mut self,
+        name: Name<'a>,
+        symbol: Symbol,
+        offset: i64,
+        ty: Type,
+    ) -> Checked<u32> {
+        let wide = match ty {
+            Type::B64 | Type::U64 | Type::S64 => true,
+            Type::B32 | Type::U32 | Type::S32 => false,
+            _ => {
+                return fail(
+                    name.pos,
+                    SemanticError::OperandForm {
+                        expected: "a register or a literal",
+                        found: symbol.form(),
+                    },
+                );
+            }
+        };
+        let value = match symbol {
+            Symbol::Global { address } => address,
+            Symbol::Const { offset }
+            | Symbol::Shared { offset }
+            | Symbol::KernelParam { offset, .. } => u64::from(offset),
+            Symbol::Function(function) => {
+                self.used.push((function, name));
+                FUNCTION_BASE + u64::from(function) * FUNCTION_STRIDE
+            }
+            Symbol::DynamicShared => {
+                let narrow = self.fresh(Type::B32, name.pos)?;
+                self.emit(Op::DynamicShared { d: narrow });
+                let displacement = self.constant32(offset as u32, name.pos)?;
+                self.lane(LaneOp::AddI32, narrow, narrow, displacement, 0);
+                if !wide {
+                    return Ok(narrow);
+                }
+                let slot = self.fresh(Type::B64, name.pos)?;
+                self.lane(LaneOp::ZeroExtend, slot, narrow, 0, 0);
+                return Ok(slot);
+            }
+            Symbol::FrameLocal { offset: at } | Symbol::FrameParam { offset: at, .. } => {
+                let slot = self.fresh(Type::B64, name.pos)?;
+                self.emit(Op::FrameAddress {
+                    d: slot,
+                    offset: at.wrapping_add(offset as u32),
+                });
+                if wide {
+                    return Ok(slot);
+                }
+                let narrow = self.fresh(Type::B32, name.pos)?;
+                self.lane(LaneOp::Low32, narrow, slot, 0, 0);
+                return Ok(narrow);
+            }
+            other => {
+                return fail(
+                    name.pos,
+                    SemanticError::OperandForm {
+                        expected: "a variable or a function",
+                        found: other.form(),
+                    },
+                );
+            }
+        };
+        let value = value.wrapping_add_signed(offset);
+        if wide {
+            self.constant64(value, name.pos)
+        } else {
+            self.constant32(value as u32, name.pos)
+        }
+    }
+}

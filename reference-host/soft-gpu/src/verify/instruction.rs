@@ -1,0 +1,151 @@
+//! One instruction as the rules of `isa` see it, and its way through its guard.
+
+use super::body::Body;
+use super::error::{Checked, SemanticError, Unsupported, fail};
+use super::isa::{self, Guarding};
+use super::modifiers::Modifiers;
+use crate::ast::{Guard, Instr, Name, Operand};
+use crate::code::{NONE, Op};
+use crate::types::Type;
+
+/// One instruction as the rules of `isa` see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inst<'a> {
+    pub(crate) opcode: Name<'a>,
+    pub(crate) modifiers: Modifiers<'a>,
+    pub(crate) operands: &'a [Operand<'a>],
+    pub(crate) guard: Option<Guard<'a>>,
+}
+
+impl<'a> Inst<'a> {
+    /// Checks the number of operands.
+    pub(crate) fn arity(&self, expected: usize) -> Checked<()> {
+        self.arity_between(expected, expected)
+    }
+
+    /// Checks that the number of operands is within bounds.
+    pub(crate) fn arity_between(&self, least: usize, most: usize) -> Checked<()> {
+        let found = self.operands.len();
+        if (least..=most).contains(&found) {
+            return Ok(());
+        }
+        let expected = if found < least { least } else { most };
+        fail(
+            self.opcode.pos,
+            SemanticError::OperandCount {
+                opcode: self.opcode.text.to_owned(),
+                expected,
+                found,
+            },
+        )
+    }
+
+    /// Operand `at`, which [`Inst::arity`] has shown to be there.
+    pub(crate) fn operand(&self, at: usize) -> Checked<&'a Operand<'a>> {
+        match self.operands.get(at) {
+            Some(operand) => Ok(operand),
+            None => {
+                let found = self.operands.len();
+                fail(
+                    self.opcode.pos,
+                    SemanticError::OperandCount {
+                        opcode: self.opcode.text.to_owned(),
+                        expected: at + 1,
+                        found,
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// Checks one instruction and emits its micro-ops, under its guard.
+pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Checked<()> {
+    let opcode = instr.opcode;
+    let Some((rule, guarding)) = isa::find(opcode.text) else {
+        return if isa::is_unimplemented(opcode.text) {
+            fail(opcode.pos, Unsupported::Instruction(opcode.text.to_owned()))
+        } else {
+            fail(
+                opcode.pos,
+                SemanticError::UnknownInstruction(opcode.text.to_owned()),
+            )
+        };
+    };
+    let words = body
+        .ast
+        .modifiers
+        .get(instr.modifiers.start as usize..instr.modifiers.end as usize)
+        .unwrap_or_default();
+    let inst = Inst {
+        opcode,
+        modifiers: Modifiers::new(opcode, words),
+        operands: body.nested(instr.operands),
+        guard: instr.guard,
+    };
+    let Some(guard) = instr.guard else {
+        return rule(body, inst);
+    };
+    let pred = body.guard_register(guard)?;
+    match guarding {
+        Guarding::Own => rule(body, inst),
+        Guarding::Mask => {
+            let at = body.code.ops.len();
+            body.emit(Op::Guard {
+                pred,
+                negated: guard.negated,
+                skip: 0,
+            });
+            rule(body, inst)?;
+            body.emit(Op::Unguard);
+            let skip = u32::try_from(body.code.ops.len() - at - 1).unwrap_or(NONE);
+            if let Some(op) = body.code.ops.get_mut(at) {
+                *op = Op::Guard {
+                    pred,
+                    negated: guard.negated,
+                    skip,
+                };
+            }
+            Ok(())
+        }
+        Guarding::Branch => {
+            let at = body.code.ops.len();
+            body.emit(Op::BranchIf {
+                pred,
+                negated: !guard.negated,
+                target: NONE,
+            });
+            body.begin_block();
+            rule(body, inst)?;
+            body.begin_block();
+            let target = body.here() - 1;
+            if let Some(op) = body.code.ops.get_mut(at) {
+                *op = Op::BranchIf {
+                    pred,
+                    negated: !guard.negated,
+                    target,
+                };
+            }
+            Ok(())
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    /// The predicate of a guard.
+    pub(crate) fn guard_register(&mut self, guard: Guard<'a>) -> Checked<u32> {
+        let (slot, ty) = self.register(guard.predicate)?;
+        if ty == Type::Pred {
+            return Ok(slot);
+        }
+        let name: Name<'_> = guard.predicate;
+        fail(
+            name.pos,
+            SemanticError::TypeMismatch {
+                name: name.text.to_owned(),
+                declared: ty.word(),
+                needed: "pred",
+            },
+        )
+    }
+}

@@ -1,0 +1,193 @@
+//! Operands of instructions: registers, literals, predicates.
+
+use super::body::Body;
+use super::error::{Checked, SemanticError, fail};
+use super::special::special;
+use crate::ast::{FloatLit, Operand, OperandKind, Pos};
+use crate::exec::ops::LaneOp;
+use crate::types::{Kind, Type};
+
+impl<'a> Body<'a> {
+    /// A destination register of type `ty`, or `_`, which gives one that nobody reads.
+    pub(crate) fn dest_or_sink(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        match operand.kind {
+            OperandKind::Sink => self.fresh(ty, operand.pos),
+            _ => self.dest(operand, ty),
+        }
+    }
+
+    /// A destination register of type `ty`.
+    pub(crate) fn dest(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        match operand.kind {
+            OperandKind::Name(name) => {
+                let (slot, declared) = self.register(name)?;
+                if ty.accepts(declared) {
+                    Ok(slot)
+                } else {
+                    Self::mismatch(name, declared, ty)
+                }
+            }
+            ref other => fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "a destination register",
+                    found: form(other),
+                },
+            ),
+        }
+    }
+
+    /// A destination register that may be wider than `ty`, and its declared type.
+    pub(crate) fn dest_wider(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<(u32, Type)> {
+        match operand.kind {
+            OperandKind::Name(name) => {
+                let (slot, declared) = self.register(name)?;
+                if ty.accepts_wider(declared) {
+                    Ok((slot, declared))
+                } else {
+                    Self::mismatch(name, declared, ty)
+                }
+            }
+            OperandKind::Sink => Ok((self.fresh(ty, operand.pos)?, ty)),
+            ref other => fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "a destination register",
+                    found: form(other),
+                },
+            ),
+        }
+    }
+
+    /// A source of type `ty`: a register, a literal or a special register.
+    pub(crate) fn source(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        match operand.kind {
+            OperandKind::Name(name) => {
+                if let Some(special) = special(name.text, None) {
+                    return self.special(special, name, ty);
+                }
+                let (slot, declared) = self.register(name)?;
+                if ty.accepts(declared) {
+                    Ok(slot)
+                } else {
+                    Self::mismatch(name, declared, ty)
+                }
+            }
+            OperandKind::Member(name, component) => {
+                match special(name.text, Some(component.text)) {
+                    Some(special) => self.special(special, name, ty),
+                    None => fail(
+                        name.pos,
+                        SemanticError::UnknownSymbol(format!("{}.{}", name.text, component.text)),
+                    ),
+                }
+            }
+            _ => self.literal(operand, ty),
+        }
+    }
+
+    /// A source whose register may be wider than `ty`, and its declared type.
+    pub(crate) fn source_wider(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<(u32, Type)> {
+        if let OperandKind::Name(name) = operand.kind
+            && special(name.text, None).is_none()
+        {
+            let (slot, declared) = self.register(name)?;
+            return if ty.accepts_wider(declared) {
+                Ok((slot, declared))
+            } else {
+                Self::mismatch(name, declared, ty)
+            };
+        }
+        Ok((self.source(operand, ty)?, ty))
+    }
+
+    /// A source predicate and whether it is negated.
+    pub(crate) fn predicate(&mut self, operand: &Operand<'a>) -> Checked<(u32, bool)> {
+        match operand.kind {
+            OperandKind::Not(name) => {
+                let (slot, declared) = self.register(name)?;
+                if declared == Type::Pred {
+                    Ok((slot, true))
+                } else {
+                    Self::mismatch(name, declared, Type::Pred)
+                }
+            }
+            _ => Ok((self.source(operand, Type::Pred)?, false)),
+        }
+    }
+
+    /// A literal as a register of type `ty`.
+    fn literal(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        let bits = match (operand.kind, ty.kind()) {
+            (OperandKind::Int(value), Kind::Pred) => {
+                return self.constant_predicate(value != 0, operand.pos);
+            }
+            (OperandKind::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => value as u64,
+            (OperandKind::Float(float), Kind::Float | Kind::Bits) => float_bits(float, ty),
+            (ref other, Kind::Float) => {
+                return fail(
+                    operand.pos,
+                    SemanticError::OperandForm {
+                        expected: "a register or a floating-point literal",
+                        found: form(other),
+                    },
+                );
+            }
+            (ref other, Kind::Pred) => {
+                return fail(
+                    operand.pos,
+                    SemanticError::OperandForm {
+                        expected: "a predicate",
+                        found: form(other),
+                    },
+                );
+            }
+            (ref other, _) => {
+                return fail(
+                    operand.pos,
+                    SemanticError::OperandForm {
+                        expected: "a register or an integer",
+                        found: form(other),
+                    },
+                );
+            }
+        };
+        self.constant(bits, ty, operand.pos)
+    }
+
+    fn constant_predicate(&mut self, value: bool, pos: Pos) -> Checked<u32> {
+        let slot = self.fresh(Type::Pred, pos)?;
+        self.lane(LaneOp::XorPred, slot, slot, slot, 0);
+        if value {
+            self.lane(LaneOp::NotPred, slot, slot, slot, 0);
+        }
+        Ok(slot)
+    }
+}
+
+/// Bits of a float literal in type `ty`.
+pub(crate) fn float_bits(float: FloatLit, ty: Type) -> u64 {
+    match (float, ty.bytes()) {
+        (FloatLit::Single(bits), 8) if ty.is_float() => f64::from(f32::from_bits(bits)).to_bits(),
+        (FloatLit::Single(bits), _) => u64::from(bits),
+        (FloatLit::Double(bits), 8) => bits,
+        (FloatLit::Double(bits), _) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+    }
+}
+
+/// What to call an operand in a message.
+pub(crate) fn form(kind: &OperandKind<'_>) -> &'static str {
+    match kind {
+        OperandKind::Name(_) => "a name",
+        OperandKind::Member(..) => "a vector component",
+        OperandKind::Not(_) => "a negated predicate",
+        OperandKind::Int(_) => "an integer",
+        OperandKind::Float(_) => "a floating-point literal",
+        OperandKind::NameOffset(..) => "an address expression",
+        OperandKind::Address { .. } => "an address in brackets",
+        OperandKind::Vector(_) => "a vector",
+        OperandKind::List(_) => "a parenthesised list",
+        OperandKind::Pair(..) => "a pair of destinations",
+        OperandKind::Sink => "`_`",
+    }
+}

@@ -1,0 +1,449 @@
+//! Variables: size, alignment, place and initial bytes.
+
+use super::error::{Checked, SemanticError, Unsupported, fail};
+use super::module::Verifier;
+use super::operand::float_bits;
+use super::special::is_special_name;
+use super::symbols::{Resolved, Symbol};
+use crate::ast::{self, InitValue, Item, Linkage, Name, Stmt, VarSpace, Variable};
+use crate::memory::{CONST_BASE, FUNCTION_BASE, FUNCTION_STRIDE, GLOBALS_BASE, SHARED_BASE};
+use crate::module::Placed;
+use crate::types::{Kind, Type};
+
+/// Most bytes of static shared memory in a kernel.
+pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
+/// Most bytes of `.const` variables in a module.
+const MAX_CONST_BYTES: u64 = 64 * 1024;
+/// Most bytes of `.global` variables in a module.
+const MAX_GLOBAL_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest alignment that a declaration may ask for.
+const MAX_ALIGN: u64 = 1 << 30;
+
+impl<'a> Verifier<'a> {
+    /// Sums the shared variables that do not belong to one kernel alone.
+    pub(super) fn common_shared(&self) -> Checked<u64> {
+        let mut total = 0u64;
+        for item in &self.ast.items {
+            match item {
+                Item::Variable(variable) => self.add_shared(variable, &mut total)?,
+                Item::Function(function) if !function.entry => {
+                    let Some(body) = function.body else { continue };
+                    for stmt in self
+                        .ast
+                        .stmts
+                        .get(body.start as usize..body.end as usize)
+                        .unwrap_or_default()
+                    {
+                        if let Stmt::Variable(variable) = stmt {
+                            self.add_shared(variable, &mut total)?;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(total)
+    }
+
+    fn add_shared(&self, variable: &Variable<'a>, total: &mut u64) -> Checked<()> {
+        if variable.space == VarSpace::Shared && !is_dynamic(variable) {
+            let shape = shape_of(variable)?;
+            *total = total
+                .next_multiple_of(shape.align)
+                .saturating_add(shape.bytes);
+        }
+        Ok(())
+    }
+
+    /// A module-level variable.
+    pub(super) fn variable(&mut self, variable: &'a Variable<'a>) -> Checked<()> {
+        if is_special_name(variable.name.text) {
+            return fail(
+                variable.name.pos,
+                SemanticError::Duplicate(variable.name.text.to_owned()),
+            );
+        }
+        wide_type_version(variable.ty, self.ast.version)?;
+        let symbol = match variable.space {
+            VarSpace::Global | VarSpace::Const => return self.initialised(variable),
+            VarSpace::Shared => self.shared(variable, true)?,
+            VarSpace::Reg | VarSpace::Local | VarSpace::Param => {
+                return fail(
+                    variable.name.pos,
+                    SemanticError::InvalidDeclaration {
+                        name: variable.name.text.to_owned(),
+                        reason: "this state space belongs inside a function",
+                    },
+                );
+            }
+        };
+        self.scopes.declare(variable.name, symbol)
+    }
+
+    /// Places a shared variable; one of a kernel's own goes behind all common ones.
+    pub(crate) fn shared(&mut self, variable: &Variable<'a>, common: bool) -> Checked<Symbol> {
+        no_initialiser(variable)?;
+        if is_dynamic(variable) {
+            if variable.linkage != Linkage::Extern {
+                return fail(
+                    variable.name.pos,
+                    SemanticError::InvalidDeclaration {
+                        name: variable.name.text.to_owned(),
+                        reason: "an array without a size must be .extern",
+                    },
+                );
+            }
+            let align = shape_of(variable)?.align as u32;
+            let strictest = &mut self.module.dynamic_shared_align;
+            *strictest = align.max(*strictest);
+            return Ok(Symbol::DynamicShared);
+        }
+        let shape = shape_of(variable)?;
+        let base = if common {
+            &mut self.shared_cursor
+        } else {
+            &mut self.module.kernel_shared_cursor
+        };
+        let start = base.next_multiple_of(shape.align);
+        *base = start.saturating_add(shape.bytes);
+        if *base > MAX_STATIC_SHARED_BYTES {
+            return fail(
+                variable.name.pos,
+                SemanticError::TooLarge {
+                    what: "static shared memory",
+                    bytes: *base,
+                    limit: MAX_STATIC_SHARED_BYTES,
+                },
+            );
+        }
+        Ok(Symbol::Shared {
+            offset: start as u32,
+        })
+    }
+
+    /// A `.global` or `.const` variable with its initial bytes.
+    pub(crate) fn initialised(&mut self, variable: &'a Variable<'a>) -> Checked<()> {
+        let name = variable.name;
+        if variable.linkage == Linkage::Extern {
+            return fail(
+                name.pos,
+                Unsupported::Declaration(format!(".extern variable {}", name.text)),
+            );
+        }
+        let mut shape = shape_of(variable)?;
+        if let (Some(init), Some(None)) = (&variable.init, variable.dims.first()) {
+            // `name[] = {…}` takes its length from the initialiser.
+            let count = init
+                .leaves
+                .iter()
+                .filter_map(|leaf| leaf.path.first())
+                .max()
+                .map_or(0, |last| u64::from(*last) + 1);
+            let rows = variable.dims.iter().skip(1).flatten();
+            let row = rows.fold(shape.element_bytes, |row, dim| row.saturating_mul(*dim));
+            shape.bytes = row.saturating_mul(count);
+        } else if variable.dims.iter().any(Option::is_none) {
+            return fail(
+                name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: name.text.to_owned(),
+                    reason: "an array needs a size",
+                },
+            );
+        }
+        let constant = variable.space == VarSpace::Const;
+        let (image, what, limit) = if constant {
+            (
+                &mut self.module.const_image,
+                "constant memory",
+                MAX_CONST_BYTES,
+            )
+        } else {
+            (
+                &mut self.module.global_image,
+                "global variables",
+                MAX_GLOBAL_BYTES,
+            )
+        };
+        let start = (image.len() as u64).next_multiple_of(shape.align);
+        let end = start.saturating_add(shape.bytes);
+        if end > limit {
+            return if constant {
+                fail(
+                    name.pos,
+                    SemanticError::TooLarge {
+                        what,
+                        bytes: end,
+                        limit,
+                    },
+                )
+            } else {
+                fail(
+                    name.pos,
+                    Unsupported::Limit {
+                        what: "bytes of global variables",
+                        count: end,
+                        limit,
+                    },
+                )
+            };
+        }
+        image.resize(end as usize, 0);
+        let symbol = if constant {
+            Symbol::Const {
+                offset: start as u32,
+            }
+        } else {
+            Symbol::Global {
+                address: GLOBALS_BASE + start,
+            }
+        };
+        self.scopes.declare(name, symbol)?;
+        self.module.variables.push(Placed {
+            name: name.text.to_owned(),
+            constant,
+            offset: start as usize,
+            bytes: shape.bytes as usize,
+        });
+        match &variable.init {
+            Some(init) => self.initialise(variable, init, start as usize, &shape),
+            None => Ok(()),
+        }
+    }
+
+    fn initialise(
+        &mut self,
+        variable: &Variable<'a>,
+        init: &ast::Init<'a>,
+        start: usize,
+        shape: &Shape,
+    ) -> Checked<()> {
+        let invalid = |pos, reason| {
+            fail(
+                pos,
+                SemanticError::InvalidInitialiser {
+                    name: variable.name.text.to_owned(),
+                    reason,
+                },
+            )
+        };
+        let width = shape.ty.bytes() as usize;
+        // Strides of nested braces, outermost first: array dimensions, then the elements of a vector type.
+        let mut extents: Vec<u64> = variable
+            .dims
+            .iter()
+            .map(|dim| dim.unwrap_or(u64::MAX))
+            .collect();
+        if variable.vector > 1 {
+            extents.push(u64::from(variable.vector));
+        }
+        for leaf in &init.leaves {
+            if leaf.path.len() > extents.len() || (leaf.path.is_empty() && !extents.is_empty()) {
+                return invalid(leaf.pos, "braces do not match the variable's dimensions");
+            }
+            let mut index = 0u64;
+            for (at, extent) in extents.iter().enumerate() {
+                let here = leaf.path.get(at).copied().map_or(0, u64::from);
+                if here >= *extent {
+                    return invalid(leaf.pos, "more values than elements");
+                }
+                index = if at == 0 {
+                    here
+                } else {
+                    index.saturating_mul(*extent).saturating_add(here)
+                };
+            }
+            let bits = match (&leaf.value, shape.ty.kind()) {
+                (InitValue::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => {
+                    *value as u64
+                }
+                (InitValue::Int(_), _) => {
+                    return invalid(leaf.pos, "an integer cannot initialise this type");
+                }
+                (InitValue::Float(float), Kind::Float | Kind::Bits) => float_bits(*float, shape.ty),
+                (InitValue::Float(_), _) => {
+                    return invalid(
+                        leaf.pos,
+                        "a floating-point value cannot initialise this type",
+                    );
+                }
+                (
+                    InitValue::Address {
+                        name,
+                        generic,
+                        offset,
+                        mask,
+                    },
+                    Kind::Bits | Kind::Unsigned | Kind::Signed,
+                ) => {
+                    let address = self
+                        .initial_address(*name, *generic)?
+                        .wrapping_add_signed(*offset);
+                    match mask {
+                        // `0xFF00(name)` takes the byte under the mask.
+                        Some(mask) if *mask != 0 => {
+                            (address & mask) >> (mask.trailing_zeros() & !7)
+                        }
+                        _ if width < 4 => {
+                            return invalid(leaf.pos, "an address needs at least 32 bits");
+                        }
+                        _ => address,
+                    }
+                }
+                (InitValue::Address { .. }, _) => {
+                    return invalid(leaf.pos, "an address cannot initialise this type");
+                }
+            };
+            let image = if variable.space == VarSpace::Const {
+                &mut self.module.const_image
+            } else {
+                &mut self.module.global_image
+            };
+            let at = start.saturating_add((index as usize).saturating_mul(width));
+            match image.get_mut(at..at.saturating_add(width)) {
+                Some(place) => {
+                    place.copy_from_slice(bits.to_le_bytes().get(..width).unwrap_or_default())
+                }
+                None => return invalid(leaf.pos, "more values than elements"),
+            }
+        }
+        Ok(())
+    }
+
+    fn initial_address(&mut self, name: Name<'a>, generic: bool) -> Checked<u64> {
+        match self.scopes.resolve(name.text) {
+            Some(Resolved::Symbol(symbol)) => match symbol {
+                Symbol::Global { address } => Ok(address),
+                Symbol::Const { offset } => {
+                    Ok(u64::from(offset) + if generic { CONST_BASE } else { 0 })
+                }
+                Symbol::Shared { offset } => {
+                    Ok(u64::from(offset) + if generic { SHARED_BASE } else { 0 })
+                }
+                Symbol::Function(function) => {
+                    self.used.push((function, name));
+                    Ok(FUNCTION_BASE + u64::from(function) * FUNCTION_STRIDE)
+                }
+                other => fail(
+                    name.pos,
+                    SemanticError::OperandForm {
+                        expected: "a variable or a function",
+                        found: other.form(),
+                    },
+                ),
+            },
+            _ => fail(name.pos, SemanticError::UnknownSymbol(name.text.to_owned())),
+        }
+    }
+}
+
+/// `.extern .shared x[]`: its size comes with the launch.
+fn is_dynamic(variable: &Variable<'_>) -> bool {
+    variable.dims.first().is_some_and(Option::is_none)
+}
+
+/// Refuses an initialiser in a space that has none.
+pub(crate) fn no_initialiser(variable: &Variable<'_>) -> Checked<()> {
+    match &variable.init {
+        Some(init) => fail(
+            init.pos,
+            SemanticError::InvalidInitialiser {
+                name: variable.name.text.to_owned(),
+                reason: "only .global and .const variables have one",
+            },
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Size and alignment of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) ty: Type,
+    pub(crate) element_bytes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) align: u64,
+}
+
+/// The type that a declaration names.
+pub(crate) fn declared_type(word: Name<'_>) -> Checked<Type> {
+    match Type::of_word(word.text) {
+        Some(ty) => Ok(ty),
+        None if matches!(word.text, "texref" | "samplerref" | "surfref") => fail(
+            word.pos,
+            Unsupported::Declaration(format!("type .{}", word.text)),
+        ),
+        None => fail(word.pos, SemanticError::UnknownType(word.text.to_owned())),
+    }
+}
+
+/// `.b128` declarations came with PTX ISA 8.3.
+pub(crate) fn wide_type_version(word: Name<'_>, version: (u32, u32)) -> Checked<()> {
+    if word.text == "b128" && version < (8, 3) {
+        return fail(
+            word.pos,
+            SemanticError::Requires {
+                opcode: "type .b128".to_owned(),
+                needed: ".version 8.3 or higher",
+            },
+        );
+    }
+    Ok(())
+}
+
+/// The size and alignment that a declaration asks for.
+pub(crate) fn shape_of(variable: &Variable<'_>) -> Checked<Shape> {
+    shape(
+        variable.ty,
+        variable.name,
+        variable.align,
+        variable.vector,
+        &variable.dims,
+    )
+}
+
+/// The size and alignment of `dims` elements of a vector of `ty`.
+pub(crate) fn shape(
+    word: Name<'_>,
+    name: Name<'_>,
+    align: Option<u64>,
+    vector: u8,
+    dims: &[Option<u64>],
+) -> Checked<Shape> {
+    let ty = declared_type(word)?;
+    if ty == Type::Pred {
+        return fail(
+            word.pos,
+            SemanticError::InvalidDeclaration {
+                name: name.text.to_owned(),
+                reason: "a predicate lives in a register only",
+            },
+        );
+    }
+    let element_bytes = u64::from(ty.bytes()) * u64::from(vector.max(1));
+    let mut bytes = element_bytes;
+    for dim in dims {
+        if *dim == Some(0) {
+            return fail(
+                name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: name.text.to_owned(),
+                    reason: "an array has one element at least",
+                },
+            );
+        }
+        bytes = bytes.saturating_mul(dim.unwrap_or(0));
+    }
+    let natural = element_bytes;
+    let align = match align {
+        None => natural,
+        Some(align) if align.is_power_of_two() && align <= MAX_ALIGN => align.max(natural),
+        Some(align) => return fail(word.pos, SemanticError::InvalidAlignment(align)),
+    };
+    Ok(Shape {
+        ty,
+        element_bytes,
+        bytes,
+        align,
+    })
+}

@@ -7,12 +7,37 @@ use crate::argv::ArgvError;
 use crate::device::DeviceError;
 use crate::registry::OverLimit;
 
-/// Why a call was refused.
+/// Why a call failed.
 ///
 /// A guest sees [`Error::code`] at once, and the text through the `last_error` calls if it asks.
-#[derive(Debug, Error)]
+#[derive(Clone, Copy, Debug, Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum Error<'a> {
+    /// The host refused the call before any device saw it.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The device refused or failed.
+    #[error("{0}")]
+    Device(&'a DeviceError),
+}
+
+impl Error<'_> {
+    /// The code that the guest gets.
+    #[must_use]
+    pub const fn code(&self) -> AbiError {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Device(error) => error.code(),
+        }
+    }
+}
+
+/// Why the host refused a call.
+///
+/// It owns no memory: a refusal is recorded, and written over by the next, at the cost of a few stores.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
     /// The host has no device.
     #[error("no CUDA device on this host")]
     NotAvailable,
@@ -121,15 +146,12 @@ pub enum Error {
         /// Size of the buffer.
         buffer_bytes: u64,
     },
-    /// The device refused or failed.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
 }
 
-impl Error {
+impl Refusal {
     /// The code that the guest gets.
     #[must_use]
-    pub fn code(&self) -> AbiError {
+    pub const fn code(&self) -> AbiError {
         match self {
             Self::NotAvailable => AbiError::NotAvailable,
             Self::NoMemory | Self::OutOfBounds { .. } | Self::NegativeLength { .. } => {
@@ -150,7 +172,6 @@ impl Error {
             | Self::ZeroAlloc
             | Self::CopyTooLong { .. } => AbiError::InvalidArgs,
             Self::UnknownHandle(_) => AbiError::InvalidHandle,
-            Self::Device(error) => error.code(),
         }
     }
 }

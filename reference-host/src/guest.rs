@@ -3,7 +3,7 @@
 //! Offsets are unsigned, so a negative `i32` is an offset at or above 2 GiB; sums are 64-bit, so none wraps. A
 //! region of no bytes is in bounds up to and including the memory's size. Nothing here allocates.
 
-use crate::error::Error;
+use crate::error::Refusal;
 
 /// The linear memory that the calling guest exports, if it exports one.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ impl<'a> GuestMemory<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`], [`Error::NegativeLength`] or [`Error::OutOfBounds`], all `invalid-pointer`.
-    pub fn read(&self, region: &'static str, offset: i32, len: i32) -> Result<&[u8], Error> {
-        let memory = self.0.as_deref().ok_or(Error::NoMemory)?;
+    /// [`Refusal::NoMemory`], [`Refusal::NegativeLength`] or [`Refusal::OutOfBounds`], all `invalid-pointer`.
+    pub fn read(&self, region: &'static str, offset: i32, len: i32) -> Result<&[u8], Refusal> {
+        let memory = self.0.as_deref().ok_or(Refusal::NoMemory)?;
         let (start, end) = bounds(region, offset, len)?;
         memory
             .get(start..end)
@@ -39,8 +39,8 @@ impl<'a> GuestMemory<'a> {
         region: &'static str,
         offset: i32,
         len: i32,
-    ) -> Result<&mut [u8], Error> {
-        let memory = self.0.as_deref_mut().ok_or(Error::NoMemory)?;
+    ) -> Result<&mut [u8], Refusal> {
+        let memory = self.0.as_deref_mut().ok_or(Refusal::NoMemory)?;
         let (start, end) = bounds(region, offset, len)?;
         let memory_len = memory.len();
         memory
@@ -62,9 +62,9 @@ impl<'a> GuestMemory<'a> {
 }
 
 /// Start and end of a region, not yet compared with a memory's size.
-fn bounds(region: &'static str, offset: i32, len: i32) -> Result<(usize, usize), Error> {
+fn bounds(region: &'static str, offset: i32, len: i32) -> Result<(usize, usize), Refusal> {
     let start = u64::from(offset.cast_unsigned());
-    let len_bytes = u64::try_from(len).map_err(|_| Error::NegativeLength { region, len })?;
+    let len_bytes = u64::try_from(len).map_err(|_| Refusal::NegativeLength { region, len })?;
     let end = start.saturating_add(len_bytes);
     // On a 32-bit host an end that `usize` cannot hold is past any memory.
     Ok((
@@ -74,8 +74,8 @@ fn bounds(region: &'static str, offset: i32, len: i32) -> Result<(usize, usize),
 }
 
 #[cold]
-fn out_of_bounds(region: &'static str, offset: i32, len: i32, memory_len: usize) -> Error {
-    Error::OutOfBounds {
+fn out_of_bounds(region: &'static str, offset: i32, len: i32, memory_len: usize) -> Refusal {
+    Refusal::OutOfBounds {
         region,
         offset: offset.cast_unsigned(),
         len: len.cast_unsigned(),
@@ -113,7 +113,7 @@ mod tests {
         for (offset, len, inside) in table {
             let mut memory = GuestMemory::new(Some(&mut bytes));
             let read = memory.read("test", *offset, *len).map(<[u8]>::len);
-            let code = read.as_ref().map_err(Error::code).copied();
+            let code = read.as_ref().map_err(Refusal::code).copied();
             let expected = if *inside {
                 Ok(*len as usize)
             } else {
@@ -135,7 +135,7 @@ mod tests {
         assert!(memory.read("test", 1, 0).is_err());
         assert!(matches!(
             GuestMemory::new(None).read("test", 0, 0),
-            Err(Error::NoMemory)
+            Err(Refusal::NoMemory)
         ));
     }
 }

@@ -11,6 +11,7 @@ use crate::sync::Arc;
 pub struct Host {
     pub(crate) device: Box<dyn Device>,
     pub(crate) has_device: bool,
+    pub(crate) allocates_on_write: bool,
     pub(crate) kernels: Registry<dyn Kernel>,
     pub(crate) buffers: Registry<dyn Buffer>,
 }
@@ -33,6 +34,7 @@ impl Host {
         };
         Arc::new(Self {
             has_device: device.is_available(),
+            allocates_on_write: device.allocates_on_write(),
             device: Box::new(device),
             kernels: Registry::new(kernels, Limits::NONE),
             buffers: Registry::new(buffers, budget),

@@ -2,13 +2,13 @@
 
 use std::cell::OnceCell;
 use std::fmt::Write;
-use std::mem::ManuallyDrop;
 
 use crate::abi::{AbiError, MAX_LAST_ERROR_BYTES};
-use crate::device::{Buffer, Kernel};
-use crate::error::Error;
+use crate::argv::ArgvError;
+use crate::device::{Buffer, DeviceError, Kernel};
+use crate::error::{Error, Refusal};
 use crate::host::Host;
-use crate::registry::{Id, Owner, Usage};
+use crate::registry::{Id, OverLimit, Owner, Usage};
 use crate::sync::Arc;
 
 /// State of one guest: its kernels, its device buffers, its last error, and whether it may use the interface.
@@ -41,8 +41,8 @@ impl Instance {
 
     /// The newest recorded error.
     #[must_use]
-    pub fn last_error(&self) -> Option<&Error> {
-        self.last_error.error.as_ref()
+    pub fn last_error(&self) -> Option<Error<'_>> {
+        self.last_error.error()
     }
 
     /// The newest recorded error in words, at most [`MAX_LAST_ERROR_BYTES`] long; empty when there is none.
@@ -144,52 +144,97 @@ impl Held {
 /// The newest error as a value, and its words once somebody asked for them.
 #[derive(Debug, Default)]
 pub(crate) struct LastError {
-    /// Only [`Error::Device`] owns memory: [`LastError::record_with`] relies on it.
-    error: ManuallyDrop<Option<Error>>,
+    /// Of no meaning while there is a device error.
+    refusal: Option<Refusal>,
+    /// Apart from the refusals, which own no memory: one of those is recorded without finding out what to drop.
+    device: Option<Box<DeviceError>>,
     text: OnceCell<Box<str>>,
 }
 
 impl LastError {
-    /// Keeps `error`; returns the code for the guest.
-    #[inline]
-    pub(crate) fn record(&mut self, error: impl Into<Error>) -> AbiError {
-        let error = error.into();
-        self.record_with(|| error)
+    /// Keeps what went wrong; returns the code for the guest.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, error: impl Recordable) -> AbiError {
+        error.record_in(self)
     }
 
-    /// The same for an error that is put together where it stays: copying its fields right after they were written
+    /// The same for a refusal that is put together where it stays: copying its fields right after they were written
     /// would cost more than all the rest of a refusal.
     #[inline(always)]
-    pub(crate) fn record_with(&mut self, error: impl FnOnce() -> Error) -> AbiError {
-        if self.text.get().is_some() || matches!(*self.error, Some(Error::Device(_))) {
+    pub(crate) fn record_with(&mut self, refusal: impl FnOnce() -> Refusal) {
+        if self.text.get().is_some() || self.device.is_some() {
             self.clear();
         }
-        // What is left owns nothing, so that storing over it need not find out how to drop it.
-        let error = error();
-        let code = error.code();
-        self.error = ManuallyDrop::new(Some(error));
-        code
+        self.refusal = Some(refusal());
     }
 
     #[cold]
     #[inline(never)]
     fn clear(&mut self) {
-        *self.error = None;
+        self.device = None;
         self.text = OnceCell::new();
+    }
+
+    fn error(&self) -> Option<Error<'_>> {
+        match &self.device {
+            Some(error) => Some(Error::Device(error)),
+            None => self.refusal.map(Error::Refused),
+        }
     }
 
     #[inline]
     pub(crate) fn text(&self) -> &str {
-        match &*self.error {
+        match self.text.get() {
+            Some(text) => text,
+            None => self.put_into_words(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_into_words(&self) -> &str {
+        match self.error() {
             Some(error) => self.text.get_or_init(|| message(error)),
             None => "",
         }
     }
 }
 
-impl Drop for LastError {
-    fn drop(&mut self) {
-        self.clear();
+/// What can be kept as the last error.
+pub(crate) trait Recordable {
+    /// Keeps this; returns the code for the guest.
+    fn record_in(self, last_error: &mut LastError) -> AbiError;
+}
+
+impl Recordable for Refusal {
+    #[inline(always)]
+    fn record_in(self, last_error: &mut LastError) -> AbiError {
+        last_error.record_with(|| self);
+        self.code()
+    }
+}
+
+impl Recordable for OverLimit {
+    #[cold]
+    fn record_in(self, last_error: &mut LastError) -> AbiError {
+        Refusal::from(self).record_in(last_error)
+    }
+}
+
+impl Recordable for ArgvError {
+    #[cold]
+    fn record_in(self, last_error: &mut LastError) -> AbiError {
+        Refusal::from(self).record_in(last_error)
+    }
+}
+
+impl Recordable for DeviceError {
+    #[cold]
+    fn record_in(self, last_error: &mut LastError) -> AbiError {
+        let code = self.code();
+        last_error.clear();
+        last_error.device = Some(Box::new(self));
+        code
     }
 }
 
@@ -198,7 +243,7 @@ pub(crate) trait OrRecord<T> {
     fn or_record(self, last_error: &mut LastError) -> Result<T, AbiError>;
 }
 
-impl<T, E: Into<Error>> OrRecord<T> for Result<T, E> {
+impl<T, E: Recordable> OrRecord<T> for Result<T, E> {
     #[inline(always)]
     fn or_record(self, last_error: &mut LastError) -> Result<T, AbiError> {
         self.map_err(|error| last_error.record(error))
@@ -206,7 +251,7 @@ impl<T, E: Into<Error>> OrRecord<T> for Result<T, E> {
 }
 
 /// The words for `error`, cut to the cap.
-fn message(error: &Error) -> Box<str> {
+fn message(error: Error<'_>) -> Box<str> {
     let mut text = Capped::default();
     // `Capped` stops the formatting once it is full; what it holds by then is the message.
     let _ = write!(text, "{error}");
@@ -242,6 +287,46 @@ impl Write for Capped {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every way from one kind of record to another: what is asked for is always the newest, in words too.
+    #[test]
+    fn the_newest_error_is_the_one_that_is_told() {
+        type Record = fn(&mut LastError) -> AbiError;
+        let kinds: [(Record, &str); 4] = [
+            (
+                |last| last.record(Refusal::ZeroAlloc),
+                "alloc of 0 bytes: the size must be at least 1",
+            ),
+            (
+                |last| last.record(Refusal::UnknownKernel(7)),
+                "kernel id 7 is not a kernel of this instance",
+            ),
+            (
+                |last| last.record(DeviceError::OutOfMemory(9)),
+                "the device has no room for 9 bytes more",
+            ),
+            (
+                |last| last.record(DeviceError::NoSuchEntry("k".into())),
+                "the PTX has no entry named `k`",
+            ),
+        ];
+        for asks in [false, true] {
+            for (first, first_text) in kinds {
+                for (second, second_text) in kinds {
+                    let mut last = LastError::default();
+                    let code = first(&mut last);
+                    if asks {
+                        assert_eq!(last.text(), first_text);
+                    }
+                    assert_eq!(last.error().map(|error| error.code()), Some(code));
+                    let code = second(&mut last);
+                    assert_eq!(last.error().map(|error| error.code()), Some(code));
+                    assert_eq!((last.text(), last.text()), (second_text, second_text));
+                }
+            }
+        }
+        assert_eq!(LastError::default().text(), "");
+    }
 
     #[test]
     fn a_long_message_is_cut_on_a_character_boundary_and_marked() {

@@ -59,6 +59,6 @@ mod host;
 mod instance;
 mod sync;
 
-pub use error::Error;
+pub use error::{Error, Refusal};
 pub use host::Host;
 pub use instance::Instance;

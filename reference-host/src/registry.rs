@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use thiserror::Error;
 
-use crate::sync::{Arc, AtomicI64, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicI64, Mutex, Ordering};
 
 /// A store of `T` with caps per owner and one budget for all owners together.
 pub struct Registry<T: ?Sized> {
@@ -19,7 +19,6 @@ pub struct Registry<T: ?Sized> {
     first_id: i64,
     /// Written under the lock only.
     next_id: AtomicI64,
-    next_owner: AtomicU64,
     per_owner: Limits,
     budget: Limits,
 }
@@ -28,33 +27,31 @@ impl<T: ?Sized> Registry<T> {
     /// An empty registry; its ids start at an unguessable point.
     #[must_use]
     pub fn new(per_owner: Limits, budget: Limits) -> Self {
-        let state = State {
-            total: Usage::default(),
-            shelves: HashMap::default(),
-        };
         let first_id = first_id();
         Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State::default()),
             first_id,
             next_id: AtomicI64::new(first_id),
-            next_owner: AtomicU64::new(0),
             per_owner,
             budget,
         }
     }
 
-    /// A new owner, different from every other.
+    /// A new owner, different from every other that lives; it ends with [`Registry::remove_owner`].
     pub fn owner(&self) -> Owner {
-        Owner(self.next_owner.fetch_add(1, Ordering::Relaxed))
+        self.state.lock().new_owner()
     }
 
-    /// Stores `value`, counted as `bytes`.
+    /// Stores `value`, counted as `bytes`, and takes its quota in the same step.
     ///
     /// # Errors
     ///
     /// The cap that the entry would exceed; nothing is stored then.
+    #[inline]
     pub fn register(&self, owner: Owner, bytes: u64, value: Arc<T>) -> Result<Id<T>, OverLimit> {
-        Ok(self.reserve(owner, bytes)?.commit(value))
+        let mut state = self.state.lock();
+        self.take_quota(&mut state, owner, bytes)?;
+        Ok(self.insert(&mut state, owner, Entry { bytes, value }))
     }
 
     /// Takes the quota of one entry of `bytes` before the work that makes its value.
@@ -63,15 +60,11 @@ impl<T: ?Sized> Registry<T> {
     ///
     /// The cap that the entry would exceed; no quota is taken then.
     pub fn reserve(&self, owner: Owner, bytes: u64) -> Result<Reservation<'_, T>, OverLimit> {
-        let state = &mut *self.state.lock();
-        let shelf = state.shelves.entry(owner).or_default();
-        let of_owner = shelf
-            .used
-            .plus_within(bytes, self.per_owner, "this instance")?;
-        let of_all = state.total.plus_within(bytes, self.budget, "this host")?;
-        shelf.used = of_owner;
-        shelf.reserved = shelf.reserved.plus(bytes);
-        state.total = of_all;
+        let mut state = self.state.lock();
+        self.take_quota(&mut state, owner, bytes)?;
+        if let Some(shelf) = state.shelf(owner) {
+            shelf.reserved = shelf.reserved.plus(bytes);
+        }
         Ok(Reservation {
             registry: self,
             owner,
@@ -85,44 +78,29 @@ impl<T: ?Sized> Registry<T> {
         if !self.was_given(id) {
             return None;
         }
-        let state = self.state.lock();
-        state
-            .shelves
-            .get(&owner)?
-            .entries
-            .get(&id)
-            .map(|entry| Arc::clone(&entry.value))
+        let mut state = self.state.lock();
+        let entry = state.shelf(owner)?.entries.get(&id)?;
+        Some(Arc::clone(&entry.value))
     }
 
     /// Takes the entry `id` of `owner` out and gives its quota back.
+    #[inline]
     pub fn remove(&self, owner: Owner, id: Id<T>) -> Option<Arc<T>> {
         if !self.was_given(id) {
             return None;
         }
         let state = &mut *self.state.lock();
-        let shelf = state.shelves.get_mut(&owner)?;
+        let shelf = state.shelf(owner)?;
         let entry = shelf.entries.remove(&id)?;
         shelf.used = shelf.used.minus(entry.bytes);
         state.total = state.total.minus(entry.bytes);
         Some(entry.value)
     }
 
-    /// Takes everything of `owner` out and gives its quota back; what is only reserved stays with its
-    /// [`Reservation`].
+    /// Ends `owner`: takes everything of it out and gives its quota back. What is only reserved stays with its
+    /// [`Reservation`]; an owner that has ended may hold nothing new.
     pub fn remove_owner(&self, owner: Owner) {
-        let removed = {
-            let state = &mut *self.state.lock();
-            let Some(mut shelf) = state.shelves.remove(&owner) else {
-                return;
-            };
-            let removed = std::mem::take(&mut shelf.entries);
-            state.total = state.total.minus_all(shelf.used.minus_all(shelf.reserved));
-            if shelf.reserved != Usage::default() {
-                shelf.used = shelf.reserved;
-                state.shelves.insert(owner, shelf);
-            }
-            removed
-        };
+        let removed = self.state.lock().end_owner(owner);
         // Values may be large or own device memory: they go after the lock is released.
         drop(removed);
     }
@@ -162,11 +140,44 @@ impl<T: ?Sized> Registry<T> {
     /// What `owner` uses, reserved entries included.
     #[must_use]
     pub fn usage_of(&self, owner: Owner) -> Usage {
-        self.state
-            .lock()
-            .shelves
-            .get(&owner)
+        let mut state = self.state.lock();
+        state
+            .shelf(owner)
             .map_or_else(Usage::default, |shelf| shelf.used)
+    }
+
+    /// Checks the caps and counts one entry of `bytes`, under the lock that `state` stands for.
+    #[inline]
+    fn take_quota(&self, state: &mut State<T>, owner: Owner, bytes: u64) -> Result<(), OverLimit> {
+        let total = state.total;
+        let shelf = state.shelf(owner).ok_or(OverLimit::ENDED)?;
+        let Some(of_owner) = shelf.used.plus_within(bytes, self.per_owner) else {
+            return Err(shelf.used.over(bytes, self.per_owner, "this instance"));
+        };
+        let Some(of_all) = total.plus_within(bytes, self.budget) else {
+            return Err(total.over(bytes, self.budget, "this host"));
+        };
+        shelf.used = of_owner;
+        state.total = of_all;
+        Ok(())
+    }
+
+    /// Stores an entry whose quota is taken under the next id.
+    #[inline]
+    fn insert(&self, state: &mut State<T>, owner: Owner, entry: Entry<T>) -> Id<T> {
+        // Ids start below 2^62 and each costs a call: the sum cannot leave the positive i64.
+        let number = self.next_id.load(Ordering::Relaxed);
+        self.next_id
+            .store(number.wrapping_add(1), Ordering::Relaxed);
+        let id = Id::new(number);
+        match state.shelf(owner) {
+            Some(shelf) => {
+                shelf.entries.insert(id, entry);
+            }
+            // The owner ended while the value was made: nobody could ask for it or give it back.
+            None => state.total = state.total.minus(entry.bytes),
+        }
+        id
     }
 }
 
@@ -189,38 +200,25 @@ pub struct Reservation<'a, T: ?Sized> {
 impl<T: ?Sized> Reservation<'_, T> {
     /// Stores `value` under the next id.
     pub fn commit(self, value: Arc<T>) -> Id<T> {
-        let id = {
-            let state = &mut *self.registry.state.lock();
-            // Ids start below 2^62 and each costs a call: the sum cannot leave the positive i64.
-            let number = self.registry.next_id.load(Ordering::Relaxed);
-            self.registry
-                .next_id
-                .store(number.wrapping_add(1), Ordering::Relaxed);
-            let id = Id::new(number);
-            let shelf = state.shelves.entry(self.owner).or_default();
-            shelf.reserved = shelf.reserved.minus(self.bytes);
-            shelf.entries.insert(
-                id,
-                Entry {
-                    bytes: self.bytes,
-                    value,
-                },
-            );
-            id
-        };
+        let (registry, owner, bytes) = (self.registry, self.owner, self.bytes);
+        // The entry takes the quota over.
         std::mem::forget(self);
-        id
+        let state = &mut *registry.state.lock();
+        if let Some(shelf) = state.shelf(owner) {
+            shelf.reserved = shelf.reserved.minus(bytes);
+        }
+        registry.insert(state, owner, Entry { bytes, value })
     }
 }
 
 impl<T: ?Sized> Drop for Reservation<'_, T> {
     fn drop(&mut self) {
         let state = &mut *self.registry.state.lock();
-        if let Some(shelf) = state.shelves.get_mut(&self.owner) {
+        if let Some(shelf) = state.shelf(self.owner) {
             shelf.used = shelf.used.minus(self.bytes);
             shelf.reserved = shelf.reserved.minus(self.bytes);
-            state.total = state.total.minus(self.bytes);
         }
+        state.total = state.total.minus(self.bytes);
     }
 }
 
@@ -235,7 +233,12 @@ impl<T: ?Sized> fmt::Debug for Reservation<'_, T> {
 
 /// Who an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owner(u64);
+pub struct Owner {
+    /// Its place among the shelves, used again once the owner has ended.
+    place: usize,
+    /// Tells the owners of one place apart.
+    generation: u64,
+}
 
 /// Names an entry of a [`Registry`] of `T`; positive as an `i64`, and never used twice by one registry.
 pub struct Id<T: ?Sized>(i64, PhantomData<fn(&T)>);
@@ -309,32 +312,30 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// This and one entry of `bytes` more.
-    fn plus_within(
-        self,
-        bytes: u64,
-        limits: Limits,
-        whose: &'static str,
-    ) -> Result<Self, OverLimit> {
-        let count = self
-            .count
-            .checked_add(1)
-            .filter(|count| *count <= limits.count);
-        let count = count.ok_or(OverLimit::Count {
-            whose,
-            limit: limits.count,
-        })?;
-        let sum = self
-            .bytes
-            .checked_add(bytes)
-            .filter(|sum| *sum <= limits.bytes);
-        let bytes = sum.ok_or(OverLimit::Bytes {
-            whose,
-            limit: limits.bytes,
-            used: self.bytes,
-            asked: bytes,
-        })?;
-        Ok(Self { count, bytes })
+    /// This and one entry of `bytes` more, when that is within `limits`.
+    #[inline]
+    fn plus_within(self, bytes: u64, limits: Limits) -> Option<Self> {
+        let count = self.count.checked_add(1)?;
+        let bytes = self.bytes.checked_add(bytes)?;
+        (count <= limits.count && bytes <= limits.bytes).then_some(Self { count, bytes })
+    }
+
+    /// Which of `limits` one entry of `bytes` more would exceed.
+    #[cold]
+    fn over(self, bytes: u64, limits: Limits, whose: &'static str) -> OverLimit {
+        if self.count >= limits.count {
+            OverLimit::Count {
+                whose,
+                limit: limits.count,
+            }
+        } else {
+            OverLimit::Bytes {
+                whose,
+                limit: limits.bytes,
+                used: self.bytes,
+                asked: bytes,
+            }
+        }
     }
 
     fn plus(self, bytes: u64) -> Self {
@@ -387,13 +388,68 @@ pub enum OverLimit {
     },
 }
 
+impl OverLimit {
+    /// An owner that has ended may hold nothing.
+    const ENDED: Self = Self::Count {
+        whose: "an instance that has ended",
+        limit: 0,
+    };
+}
+
 struct State<T: ?Sized> {
     total: Usage,
-    shelves: HashMap<Owner, Shelf<T>, foldhash::fast::RandomState>,
+    shelves: Vec<Shelf<T>>,
+    /// Places whose owner has ended.
+    vacant: Vec<usize>,
+}
+
+impl<T: ?Sized> Default for State<T> {
+    fn default() -> Self {
+        Self {
+            total: Usage::default(),
+            shelves: Vec::new(),
+            vacant: Vec::new(),
+        }
+    }
+}
+
+impl<T: ?Sized> State<T> {
+    fn new_owner(&mut self) -> Owner {
+        if let Some(place) = self.vacant.pop()
+            && let Some(shelf) = self.shelves.get(place)
+        {
+            let generation = shelf.generation;
+            return Owner { place, generation };
+        }
+        let place = self.shelves.len();
+        self.shelves.push(Shelf::new(0));
+        Owner {
+            place,
+            generation: 0,
+        }
+    }
+
+    /// The shelf of an owner that has not ended.
+    #[inline]
+    fn shelf(&mut self, owner: Owner) -> Option<&mut Shelf<T>> {
+        self.shelves
+            .get_mut(owner.place)
+            .filter(|shelf| shelf.generation == owner.generation)
+    }
+
+    fn end_owner(&mut self, owner: Owner) -> Option<Shelf<T>> {
+        let shelf = self.shelf(owner)?;
+        // Nobody has this generation until the place is given away again.
+        let ended = std::mem::replace(shelf, Shelf::new(owner.generation.wrapping_add(1)));
+        self.vacant.push(owner.place);
+        self.total = self.total.minus_all(ended.used.minus_all(ended.reserved));
+        Some(ended)
+    }
 }
 
 /// What one owner holds.
 struct Shelf<T: ?Sized> {
+    generation: u64,
     /// Entries and reservations.
     used: Usage,
     /// Reservations alone.
@@ -401,9 +457,10 @@ struct Shelf<T: ?Sized> {
     entries: HashMap<Id<T>, Entry<T>, foldhash::fast::RandomState>,
 }
 
-impl<T: ?Sized> Default for Shelf<T> {
-    fn default() -> Self {
+impl<T: ?Sized> Shelf<T> {
+    fn new(generation: u64) -> Self {
         Self {
+            generation,
             used: Usage::default(),
             reserved: Usage::default(),
             entries: HashMap::default(),

@@ -1,9 +1,7 @@
 //! The only source of locks and atomics, so that a model checker's types can stand in for them.
 
 use std::sync::PoisonError;
-pub(crate) use std::sync::{
-    Arc, MutexGuard, atomic::AtomicI64, atomic::AtomicU64, atomic::Ordering,
-};
+pub(crate) use std::sync::{Arc, MutexGuard, atomic::AtomicI64, atomic::Ordering};
 
 /// A mutex without poisoning: what it guards is consistent before every point that could unwind.
 #[derive(Debug, Default)]

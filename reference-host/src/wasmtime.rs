@@ -76,7 +76,7 @@ pub fn add_to_linker<T: 'static>(
             let (instance, memory) = if args_len == 0 {
                 (&mut state(caller.data_mut()).instance, None)
             } else {
-                guest(&mut caller, state)
+                guest_apart(&mut caller, state)
             };
             let grid = [grid_x, grid_y, grid_z];
             let block = [block_x, block_y, block_z];
@@ -177,6 +177,15 @@ fn guest<'a, T: 'static>(
     };
     let (bytes, data) = memory.data_and_store_mut(caller);
     (&mut state(data).instance, Some(bytes))
+}
+
+/// The same for a call with many arguments, which the look-up would push out of their registers.
+#[inline(never)]
+fn guest_apart<'a, T: 'static>(
+    caller: &'a mut Caller<'_, T>,
+    state: impl Fn(&mut T) -> &mut GuestState,
+) -> (&'a mut Instance, Option<&'a mut [u8]>) {
+    guest(caller, state)
 }
 
 /// Looks the memory up by name; a shared memory does not count, since its bytes cannot be borrowed.

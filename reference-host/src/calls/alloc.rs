@@ -1,6 +1,6 @@
 use crate::abi::MAX_DEVICE_ALLOC_BYTES;
 use crate::calls::{join, raw};
-use crate::error::Error;
+use crate::error::Refusal;
 use crate::instance::{Instance, OrRecord};
 
 /// Allocates a device buffer of zero bytes; returns its handle.
@@ -13,17 +13,25 @@ pub fn alloc(instance: &mut Instance, size_lo: i32, size_hi: i32) -> i64 {
     raw(instance, |held, last_error| {
         let len_bytes = join(size_lo, size_hi);
         if len_bytes == 0 {
-            return Err(last_error.record(Error::ZeroAlloc));
+            return Err(last_error.record(Refusal::ZeroAlloc));
         }
         if len_bytes > MAX_DEVICE_ALLOC_BYTES {
-            return Err(last_error.record(Error::AllocTooLarge(len_bytes)));
+            return Err(last_error.record(Refusal::AllocTooLarge(len_bytes)));
         }
         let host = &held.host;
-        let quota = host
-            .buffers
-            .reserve(held.buffers, len_bytes)
-            .or_record(last_error)?;
-        let buffer = host.device.alloc(len_bytes).or_record(last_error)?;
-        Ok(quota.commit(buffer).number())
+        let id = if host.allocates_on_write {
+            // Such a buffer costs nothing to make, so that quota and entry can be one step.
+            let buffer = host.device.alloc(len_bytes).or_record(last_error)?;
+            host.buffers
+                .register(held.buffers, len_bytes, buffer)
+                .or_record(last_error)?
+        } else {
+            let quota = host
+                .buffers
+                .reserve(held.buffers, len_bytes)
+                .or_record(last_error)?;
+            quota.commit(host.device.alloc(len_bytes).or_record(last_error)?)
+        };
+        Ok(id.number())
     })
 }

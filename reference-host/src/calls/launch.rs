@@ -2,7 +2,7 @@ use crate::abi::{AbiError, MAX_BLOCK_DIM, MAX_DYNAMIC_SHARED_BYTES, MAX_THREADS_
 use crate::argv::{self, Args, Records};
 use crate::calls::raw;
 use crate::device::{Kernel, Shape};
-use crate::error::Error;
+use crate::error::Refusal;
 use crate::guest::GuestMemory;
 use crate::instance::{Held, Instance, LastError, OrRecord};
 use crate::registry::Id;
@@ -34,128 +34,148 @@ pub struct LaunchArgs {
 /// -2 for a region or a window outside memory, -8 for dimensions or dynamic shared memory out of range, -3 for
 /// an id that is not the caller's, -9 for records that are malformed or do not fit the parameters, -10 for
 /// records over the caps, -5 for a shape the device refuses or a kernel that faults, -1 without a device.
-// Inlined up to the shape: the ten arguments then stay in registers instead of passing through a struct.
-#[inline]
+// Inlined up to the dimensions, and each argument read once: they then stay in registers from the guest to the record
+// of a refusal.
+#[inline(always)]
 pub fn launch(instance: &mut Instance, memory: Option<&mut [u8]>, args: LaunchArgs) -> i32 {
+    let LaunchArgs {
+        kernel_id,
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared_mem,
+        args_ptr,
+        args_len,
+    } = args;
     raw(instance, |held, last_error| {
         let memory = GuestMemory::new(memory);
         // An empty buffer is not a region: its offset means nothing.
-        if args.args_len != 0 {
-            memory
-                .read(ARGUMENTS, args.args_ptr, args.args_len)
-                .or_record(last_error)?;
+        if args_len != 0 {
+            check_region(&memory, last_error, args_ptr, args_len)?;
         }
-        let shape = shape(&args, last_error)?;
-        run(
-            held,
-            last_error,
-            memory,
-            args.kernel_id,
-            &shape,
-            args.args_ptr,
-            args.args_len,
-        )?;
+        if !(grid_x > 0 && grid_y > 0 && grid_z > 0) {
+            bad_grid(last_error, grid_x, grid_y, grid_z);
+            return Err(AbiError::InvalidDimensions);
+        }
+        let fits = |axis: i32| axis > 0 && axis.cast_unsigned() <= MAX_BLOCK_DIM;
+        if !(fits(block_x) && fits(block_y) && fits(block_z)) {
+            bad_block(last_error, block_x, block_y, block_z);
+            return Err(AbiError::InvalidDimensions);
+        }
+        let call = Checked {
+            kernel_id,
+            shape: Shape {
+                grid: [grid_x, grid_y, grid_z].map(i32::cast_unsigned),
+                block: [block_x, block_y, block_z].map(i32::cast_unsigned),
+                dynamic_shared_bytes: shared_mem.cast_unsigned(),
+            },
+            args_ptr,
+            args_len,
+        };
+        run(held, last_error, memory, &call)?;
         Ok(0)
     })
 }
 
 const ARGUMENTS: &str = "kernel arguments";
 
+/// A launch of which every dimension and the argument region are known to be good.
+struct Checked {
+    kernel_id: i64,
+    /// Its shared memory is still to be checked.
+    shape: Shape,
+    args_ptr: i32,
+    args_len: i32,
+}
+
+#[inline(never)]
 fn run(
     held: &mut Held,
     last_error: &mut LastError,
     memory: GuestMemory<'_>,
-    kernel_id: i64,
-    shape: &Shape,
-    args_ptr: i32,
-    args_len: i32,
+    call: &Checked,
 ) -> Result<(), AbiError> {
+    check_shape(&call.shape).or_record(last_error)?;
     let has_device = held.host.has_device;
-    let kernel = held
-        .kernel(Id::new(kernel_id))
-        .ok_or(Error::UnknownKernel(kernel_id))
-        .or_record(last_error)?;
-    let argv = if args_len == 0 {
+    let Some(kernel) = held.kernel(Id::new(call.kernel_id)) else {
+        return Err(last_error.record(Refusal::UnknownKernel(call.kernel_id)));
+    };
+    let argv = if call.args_len == 0 {
         &[]
     } else {
         memory
-            .read(ARGUMENTS, args_ptr, args_len)
+            .read(ARGUMENTS, call.args_ptr, call.args_len)
             .or_record(last_error)?
     };
     let records = argv::parse(argv, memory.len_bytes()).or_record(last_error)?;
     match_params(kernel, records.clone()).or_record(last_error)?;
     if !has_device {
-        return Err(last_error.record(Error::NotAvailable));
+        return Err(last_error.record(Refusal::NotAvailable));
     }
     // Copied out of the guest's memory, which the kernel may write to.
     let args: Args = records.collect();
     kernel
-        .launch(shape, &args, memory.whole())
+        .launch(&call.shape, &args, memory.whole())
         .or_record(last_error)?;
     held.outstanding = true;
     Ok(())
 }
 
-#[inline]
-fn shape(args: &LaunchArgs, last_error: &mut LastError) -> Result<Shape, AbiError> {
-    let [x, y, z] = args.grid;
-    if !(x > 0 && y > 0 && z > 0) {
-        return Err(bad_grid(last_error, x, y, z));
-    }
-    let fits = |axis: i32| axis > 0 && axis.cast_unsigned() <= MAX_BLOCK_DIM;
-    let [x, y, z] = args.block;
-    if !(fits(x) && fits(y) && fits(z)) {
-        return Err(bad_block(last_error, x, y, z));
-    }
-    let threads = args.block.iter().fold(1, |product: u64, axis| {
-        product.saturating_mul(u64::from(axis.cast_unsigned()))
-    });
+#[inline(never)]
+fn check_region(
+    memory: &GuestMemory<'_>,
+    last_error: &mut LastError,
+    args_ptr: i32,
+    args_len: i32,
+) -> Result<(), AbiError> {
+    memory
+        .read(ARGUMENTS, args_ptr, args_len)
+        .or_record(last_error)?;
+    Ok(())
+}
+
+/// What is left to check of a shape whose every axis is in range.
+fn check_shape(shape: &Shape) -> Result<(), Refusal> {
+    let [x, y, z] = shape.block;
+    // Each axis is at most 1024: the product fits.
+    let threads = u64::from(x)
+        .saturating_mul(u64::from(y))
+        .saturating_mul(u64::from(z));
     if threads > MAX_THREADS_PER_BLOCK {
-        return Err(too_many_threads(last_error, x, y, z));
+        return Err(Refusal::Threads(shape.block.map(u32::cast_signed)));
     }
-    let dynamic_shared_bytes = args.shared_mem.cast_unsigned();
-    if dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
-        return Err(last_error.record(Error::SharedMemory(args.shared_mem)));
+    if shape.dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
+        let asked = shape.dynamic_shared_bytes.cast_signed();
+        return Err(Refusal::SharedMemory(asked));
     }
-    Ok(Shape {
-        grid: args.grid.map(i32::cast_unsigned),
-        block: args.block.map(i32::cast_unsigned),
-        dynamic_shared_bytes,
-    })
+    Ok(())
 }
 
 // A refusal of dimensions in a function of its own keeps them in registers on their way into the record.
 
 #[cold]
 #[inline(never)]
-fn bad_grid(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
-    last_error.record_with(|| Error::Grid([x, y, z]))
+fn bad_grid(last_error: &mut LastError, x: i32, y: i32, z: i32) {
+    last_error.record_with(|| Refusal::Grid([x, y, z]));
 }
 
 #[cold]
 #[inline(never)]
-fn bad_block(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
-    last_error.record_with(|| Error::Block([x, y, z]))
-}
-
-#[cold]
-#[inline(never)]
-fn too_many_threads(last_error: &mut LastError, x: i32, y: i32, z: i32) -> AbiError {
-    last_error.record_with(|| Error::Threads([x, y, z]))
+fn bad_block(last_error: &mut LastError, x: i32, y: i32, z: i32) {
+    last_error.record_with(|| Refusal::Block([x, y, z]));
 }
 
 /// Compares the records with the kernel's parameters: a device would otherwise read past the records it was given.
-fn match_params(kernel: &dyn Kernel, records: Records<'_>) -> Result<(), Error> {
+fn match_params(kernel: &dyn Kernel, records: Records<'_>) -> Result<(), Refusal> {
     let sizes = kernel.param_sizes();
     if sizes.len() != records.len() {
-        return Err(Error::ParamCount {
+        return Err(Refusal::ParamCount {
             passed: records.len(),
             declared: sizes.len(),
         });
     }
     for (index, (arg, declared_bytes)) in records.zip(sizes).enumerate() {
         if arg.param_bytes() != *declared_bytes {
-            return Err(Error::ParamSize {
+            return Err(Refusal::ParamSize {
                 index,
                 passed_bytes: arg.param_bytes(),
                 declared_bytes: *declared_bytes,

@@ -2,7 +2,7 @@ use std::str;
 
 use crate::abi::{MAX_ENTRY_NAME_BYTES, MAX_PTX_BYTES};
 use crate::calls::raw;
-use crate::error::Error;
+use crate::error::Refusal;
 use crate::guest::GuestMemory;
 use crate::instance::{Instance, OrRecord};
 
@@ -28,7 +28,7 @@ pub fn load_ptx(
         if let Ok(len) = u32::try_from(ptx_len)
             && u64::from(len) > MAX_PTX_BYTES
         {
-            return Err(last_error.record(Error::PtxTooLong { len }));
+            return Err(last_error.record(Refusal::PtxTooLong { len }));
         }
         let memory = GuestMemory::new(memory);
         let ptx = memory.read("PTX", ptx_ptr, ptx_len).or_record(last_error)?;
@@ -46,11 +46,11 @@ pub fn load_ptx(
     })
 }
 
-fn entry_name(bytes: &[u8]) -> Result<&str, Error> {
+fn entry_name(bytes: &[u8]) -> Result<&str, Refusal> {
     if bytes.len() > MAX_ENTRY_NAME_BYTES as usize {
-        return Err(Error::EntryNameTooLong { len: bytes.len() });
+        return Err(Refusal::EntryNameTooLong { len: bytes.len() });
     }
-    str::from_utf8(bytes).map_err(|error| Error::EntryNameNotUtf8 {
+    str::from_utf8(bytes).map_err(|error| Refusal::EntryNameNotUtf8 {
         valid_up_to: error.valid_up_to(),
     })
 }

@@ -27,7 +27,7 @@ pub use sync::sync;
 
 use crate::abi::{AbiError, Import, Value};
 use crate::device::Buffer;
-use crate::error::Error;
+use crate::error::Refusal;
 use crate::instance::{Held, Instance, LastError};
 
 /// Makes a call by its table entry, for engines and tools that bind imports dynamically.
@@ -112,7 +112,7 @@ fn unknown_handle(held: &Held, last_error: &mut LastError, number: i64) -> AbiEr
     if held.host.has_device {
         not_a_handle(last_error, number)
     } else {
-        last_error.record(Error::NotAvailable)
+        last_error.record(Refusal::NotAvailable)
     }
 }
 
@@ -120,15 +120,16 @@ fn unknown_handle(held: &Held, last_error: &mut LastError, number: i64) -> AbiEr
 #[cold]
 #[inline(never)]
 fn not_a_handle(last_error: &mut LastError, number: i64) -> AbiError {
-    last_error.record_with(|| Error::UnknownHandle(number))
+    last_error.record_with(|| Refusal::UnknownHandle(number));
+    AbiError::InvalidHandle
 }
 
 /// A copy length, refused when it is negative or over the buffer.
-fn copy_len(buffer: &dyn Buffer, len: i32) -> Result<(), Error> {
+fn copy_len(buffer: &dyn Buffer, len: i32) -> Result<(), Refusal> {
     let len = len.cast_unsigned();
     let buffer_bytes = buffer.len_bytes();
     if u64::from(len) > buffer_bytes {
-        Err(Error::CopyTooLong { len, buffer_bytes })
+        Err(Refusal::CopyTooLong { len, buffer_bytes })
     } else {
         Ok(())
     }

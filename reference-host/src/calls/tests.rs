@@ -4,6 +4,7 @@ use super::*;
 use crate::abi::{self, AbiError};
 use crate::argv::{self, Arg, Window};
 use crate::device::{Device, DeviceError, Kernel, Shape};
+use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Usage;
 use crate::sync::Arc;
@@ -406,7 +407,7 @@ fn a_launch_is_refused_by_the_first_rule_it_breaks() {
     );
     assert!(matches!(
         guest.instance.last_error(),
-        Some(Error::ParamSize { index: 0, .. })
+        Some(Error::Refused(Refusal::ParamSize { index: 0, .. }))
     ));
 }
 

@@ -25,6 +25,12 @@ pub trait Device: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether a buffer takes no memory before its first write. [`Device::alloc`] may then be called for a buffer
+    /// that is over a cap and thrown away at once.
+    fn allocates_on_write(&self) -> bool {
+        false
+    }
+
     /// Assembles `ptx` and finds the kernel `entry` in it.
     ///
     /// # Errors

@@ -36,6 +36,10 @@ impl Default for SoftDevice {
 }
 
 impl Device for SoftDevice {
+    fn allocates_on_write(&self) -> bool {
+        true
+    }
+
     fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         let (module, entry) = assemble(ptx, entry)?;
         Ok(Arc::new(SoftKernel {

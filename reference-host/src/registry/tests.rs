@@ -128,7 +128,33 @@ fn a_reservation_without_a_value_gives_its_quota_back() {
     );
     drop(reservation);
     assert_eq!(registry.usage(), Usage::default());
-    assert!(registry.register(owner, 10, Arc::new(0)).is_ok());
+    assert!(registry.register(registry.owner(), 10, Arc::new(0)).is_ok());
+}
+
+#[test]
+fn an_owner_that_has_ended_holds_nothing_and_is_not_mistaken_for_the_next() {
+    let registry = registry(2, 20);
+    let ended = registry.owner();
+    let late = registry.reserve(ended, 10).unwrap();
+    registry.remove_owner(ended);
+    let next = registry.owner();
+    let id = registry.register(next, 5, Arc::new(7)).unwrap();
+
+    assert_eq!(
+        registry.register(ended, 0, Arc::new(0)),
+        Err(OverLimit::ENDED)
+    );
+    assert_eq!(registry.lookup(ended, id), None);
+    assert_eq!(registry.remove(ended, id), None);
+    assert_eq!(registry.usage_of(ended), Usage::default());
+    // A value that comes too late is dropped, and its quota with it.
+    let lost = late.commit(Arc::new(0));
+    assert_eq!(registry.lookup(ended, lost), None);
+    assert_eq!(registry.lookup(next, lost), None);
+    // Ending twice does not end the owner that has the place now.
+    registry.remove_owner(ended);
+    assert_eq!(registry.lookup(next, id).as_deref(), Some(&7));
+    assert_eq!(registry.usage(), Usage { count: 1, bytes: 5 });
 }
 
 /// Counts its own drops.

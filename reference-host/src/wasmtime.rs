@@ -60,7 +60,7 @@ pub fn add_to_linker<T: 'static>(
     linker.func_wrap(
         MODULE,
         Import::Launch.name(),
-        move |mut caller: Caller<'_, T>,
+        move |caller: Caller<'_, T>,
               kernel_id: i64,
               grid_x: i32,
               grid_y: i32,
@@ -72,26 +72,37 @@ pub fn add_to_linker<T: 'static>(
               args_ptr: i32,
               args_len: i32|
               -> i32 {
+            // Wasmtime passes the caller in one block with the arguments. Its own place for it here, and the look-up
+            // of the memory in a function of its own, leave the arguments in registers.
+            let mut caller = caller;
             // A launch without arguments names no guest memory: there is nothing to look up.
-            let (instance, memory) = if args_len == 0 {
-                (&mut state(caller.data_mut()).instance, None)
-            } else {
-                guest_apart(&mut caller, state)
-            };
-            let grid = [grid_x, grid_y, grid_z];
-            let block = [block_x, block_y, block_z];
-            calls::launch(
-                instance,
-                memory,
-                LaunchArgs {
+            if args_len == 0 {
+                let instance = &mut state(caller.data_mut()).instance;
+                let args = LaunchArgs {
                     kernel_id,
-                    grid,
-                    block,
+                    grid: [grid_x, grid_y, grid_z],
+                    block: [block_x, block_y, block_z],
                     shared_mem,
                     args_ptr,
                     args_len,
-                },
-            )
+                };
+                calls::launch(instance, None, args)
+            } else {
+                launch_with_memory(
+                    &mut caller,
+                    state,
+                    kernel_id,
+                    grid_x,
+                    grid_y,
+                    grid_z,
+                    block_x,
+                    block_y,
+                    block_z,
+                    shared_mem,
+                    args_ptr,
+                    args_len,
+                )
+            }
         },
     )?;
     linker.func_wrap(
@@ -179,13 +190,36 @@ fn guest<'a, T: 'static>(
     (&mut state(data).instance, Some(bytes))
 }
 
-/// The same for a call with many arguments, which the look-up would push out of their registers.
+/// A launch that names guest memory.
 #[inline(never)]
-fn guest_apart<'a, T: 'static>(
-    caller: &'a mut Caller<'_, T>,
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a struct would pass through memory"
+)]
+fn launch_with_memory<T: 'static>(
+    caller: &mut Caller<'_, T>,
     state: impl Fn(&mut T) -> &mut GuestState,
-) -> (&'a mut Instance, Option<&'a mut [u8]>) {
-    guest(caller, state)
+    kernel_id: i64,
+    grid_x: i32,
+    grid_y: i32,
+    grid_z: i32,
+    block_x: i32,
+    block_y: i32,
+    block_z: i32,
+    shared_mem: i32,
+    args_ptr: i32,
+    args_len: i32,
+) -> i32 {
+    let (instance, memory) = guest(caller, state);
+    let args = LaunchArgs {
+        kernel_id,
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared_mem,
+        args_ptr,
+        args_len,
+    };
+    calls::launch(instance, memory, args)
 }
 
 /// Looks the memory up by name; a shared memory does not count, since its bytes cannot be borrowed.

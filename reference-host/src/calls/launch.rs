@@ -61,49 +61,39 @@ pub fn launch(instance: &mut Instance, memory: Option<&mut [u8]>, args: LaunchAr
             bad_block(last_error, block_x, block_y, block_z);
             return Err(AbiError::InvalidDimensions);
         }
-        let call = Checked {
+        let args = LaunchArgs {
             kernel_id,
-            shape: Shape {
-                grid: [grid_x, grid_y, grid_z].map(i32::cast_unsigned),
-                block: [block_x, block_y, block_z].map(i32::cast_unsigned),
-                dynamic_shared_bytes: shared_mem.cast_unsigned(),
-            },
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared_mem,
             args_ptr,
             args_len,
         };
-        run(held, last_error, memory, &call)?;
+        run(held, last_error, memory, &args)?;
         Ok(0)
     })
 }
 
 const ARGUMENTS: &str = "kernel arguments";
 
-/// A launch of which every dimension and the argument region are known to be good.
-struct Checked {
-    kernel_id: i64,
-    /// Its shared memory is still to be checked.
-    shape: Shape,
-    args_ptr: i32,
-    args_len: i32,
-}
-
+/// The rest of a launch whose argument region and axes are in range.
 #[inline(never)]
 fn run(
     held: &mut Held,
     last_error: &mut LastError,
     memory: GuestMemory<'_>,
-    call: &Checked,
+    args: &LaunchArgs,
 ) -> Result<(), AbiError> {
-    check_shape(&call.shape).or_record(last_error)?;
+    let shape = shape(args).or_record(last_error)?;
     let has_device = held.host.has_device;
-    let Some(kernel) = held.kernel(Id::new(call.kernel_id)) else {
-        return Err(last_error.record(Refusal::UnknownKernel(call.kernel_id)));
+    let Some(kernel) = held.kernel(Id::new(args.kernel_id)) else {
+        return Err(last_error.record(Refusal::UnknownKernel(args.kernel_id)));
     };
-    let argv = if call.args_len == 0 {
+    let argv = if args.args_len == 0 {
         &[]
     } else {
         memory
-            .read(ARGUMENTS, call.args_ptr, call.args_len)
+            .read(ARGUMENTS, args.args_ptr, args.args_len)
             .or_record(last_error)?
     };
     let records = argv::parse(argv, memory.len_bytes()).or_record(last_error)?;
@@ -114,7 +104,7 @@ fn run(
     // Copied out of the guest's memory, which the kernel may write to.
     let args: Args = records.collect();
     kernel
-        .launch(&call.shape, &args, memory.whole())
+        .launch(&shape, &args, memory.whole())
         .or_record(last_error)?;
     held.outstanding = true;
     Ok(())
@@ -133,21 +123,24 @@ fn check_region(
     Ok(())
 }
 
-/// What is left to check of a shape whose every axis is in range.
-fn check_shape(shape: &Shape) -> Result<(), Refusal> {
-    let [x, y, z] = shape.block;
+/// Checks what is left of a shape whose every axis is in range.
+#[inline]
+fn shape(args: &LaunchArgs) -> Result<Shape, Refusal> {
+    let block = args.block.map(i32::cast_unsigned);
+    let [x, y, z] = block.map(u64::from);
     // Each axis is at most 1024: the product fits.
-    let threads = u64::from(x)
-        .saturating_mul(u64::from(y))
-        .saturating_mul(u64::from(z));
-    if threads > MAX_THREADS_PER_BLOCK {
-        return Err(Refusal::Threads(shape.block.map(u32::cast_signed)));
+    if x.saturating_mul(y).saturating_mul(z) > MAX_THREADS_PER_BLOCK {
+        return Err(Refusal::Threads(args.block));
     }
-    if shape.dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
-        let asked = shape.dynamic_shared_bytes.cast_signed();
-        return Err(Refusal::SharedMemory(asked));
+    let dynamic_shared_bytes = args.shared_mem.cast_unsigned();
+    if dynamic_shared_bytes > MAX_DYNAMIC_SHARED_BYTES {
+        return Err(Refusal::SharedMemory(args.shared_mem));
     }
-    Ok(())
+    Ok(Shape {
+        grid: args.grid.map(i32::cast_unsigned),
+        block,
+        dynamic_shared_bytes,
+    })
 }
 
 // A refusal of dimensions in a function of its own keeps them in registers on their way into the record.

@@ -1,0 +1,10 @@
+//! What instructions compute, bit for bit, against references that share no code with the interpreter: integers wide enough to
+//! hold every product, an independent softfloat, and models of warps written from the ISA's text.
+
+mod convert;
+mod float;
+mod harness;
+mod integer;
+mod memory;
+mod traps;
+mod warp;

@@ -161,6 +161,10 @@ impl<'a> Body<'a> {
     pub(crate) fn begin_block(&mut self) {
         let here = self.code.ops.len();
         if self.block_start.is_some_and(|start| start + 1 == here) {
+            // What begins here is the later of the two.
+            if let Some(line) = self.code.lines.last_mut() {
+                *line = self.line.line;
+            }
             return;
         }
         self.end_block();

@@ -1,0 +1,380 @@
+//! Every fault, with every field of its report, and the control beside it.
+
+use soft_gpu::{ConfigError, FaultKind, LaunchError};
+
+use crate::harness::{IN, Kernel};
+
+/// Line of the kernel's first own statement in the text that [`Kernel::new`] makes.
+const FIRST_LINE: u32 = 9;
+
+/// Where a kernel of two warps and several blocks faults: in block (1, 0, 0), thread `thread`.
+#[track_caller]
+fn faults(code: &str, kind: FaultKind, thread: u32, line: u32) {
+    let mut kernel = Kernel::new(
+        ".const .u32 fixed = 1; .shared .align 8 .b8 box[64];",
+        code,
+    )
+    .block(64);
+    kernel.config.grid = [2, 1, 1];
+    let fault = kernel.fault(64 * 4);
+    assert_eq!(fault.kind, kind, "{code}");
+    assert_eq!(fault.kernel, "k");
+    assert_eq!(
+        (fault.block, fault.thread),
+        ([1, 0, 0], [thread, 0, 0]),
+        "{fault}"
+    );
+    assert_eq!(fault.line, line, "{fault}");
+    // The same without the one thread that is chosen for it: the control.
+    let mut control = Kernel::new(
+        ".const .u32 fixed = 1; .shared .align 8 .b8 box[64];",
+        &code.replace("%r10, 1;", "%r10, 9;"),
+    )
+    .block(64);
+    control.config.grid = [2, 1, 1];
+    control
+        .try_run(&mut [0; 256])
+        .expect("no fault without the culprit");
+}
+
+/// Lets thread `thread` of block (1, 0, 0) alone run `act`, on a line of its own.
+fn only(thread: u32, act: &str) -> String {
+    format!(
+        "mov.u32 %r9, %ctaid.x; mov.u32 %r10, 1; setp.eq.u32 %p1, %r9, %r10; setp.eq.and.u32 %p1, %t, {thread}, %p1;\n{act}"
+    )
+}
+
+const LINE: u32 = FIRST_LINE + 1;
+
+fn out_of_bounds(space: &'static str, address: u64, bytes: u32, write: bool) -> FaultKind {
+    FaultKind::OutOfBounds {
+        space,
+        address,
+        bytes,
+        write,
+    }
+}
+
+#[test]
+fn accesses_out_of_bounds() {
+    let end = IN + 256;
+    faults(
+        &only(37, "@%p1 ld.global.u32 %r1, [%data+256];"),
+        out_of_bounds("global", end, 4, false),
+        37,
+        LINE,
+    );
+    faults(
+        &only(5, "@%p1 st.global.u32 [%data+256], %r1;"),
+        out_of_bounds("global", end, 4, true),
+        5,
+        LINE,
+    );
+    faults(
+        &only(5, "@%p1 ld.global.v2.u64 {%u1, %u2}, [%data+256];"),
+        out_of_bounds("global", end, 16, false),
+        5,
+        LINE,
+    );
+    faults(
+        &only(5, "@%p1 ld.u8 %r1, [%data+-1];"),
+        out_of_bounds("generic", IN - 1, 1, false),
+        5,
+        LINE,
+    );
+    faults(
+        &only(63, "@%p1 atom.global.add.u32 %r1, [%data+256], 1;"),
+        out_of_bounds("global", end, 4, true),
+        63,
+        LINE,
+    );
+    faults(
+        &only(0, "@%p1 st.shared.u32 [box+64], 1;"),
+        out_of_bounds("shared", 64, 4, true),
+        0,
+        LINE,
+    );
+    faults(
+        &only(9, "@%p1 ld.const.u32 %r1, [fixed+4];"),
+        out_of_bounds("const", 4, 4, false),
+        9,
+        LINE,
+    );
+    faults(
+        &only(9, "mov.u64 %u1, 0; @%p1 ld.global.u32 %r1, [%u1];"),
+        out_of_bounds("global", 0, 4, false),
+        9,
+        LINE,
+    );
+    faults(
+        &only(
+            9,
+            ".local .b8 own[16]; mov.u64 %u1, own; @%p1 st.local.u32 [%u1+400000], 1;",
+        ),
+        out_of_bounds("local", 400_000, 4, true),
+        9,
+        LINE,
+    );
+    faults(
+        &only(9, "@%p1 ld.param.u32 %r1, [data+8];"),
+        out_of_bounds("param", 8, 4, false),
+        9,
+        LINE,
+    );
+}
+
+/// The whole warp reads beyond the end: the first thread outside is named.
+#[test]
+fn the_first_lane_outside_is_named() {
+    let mut kernel = Kernel::new("", "ld.global.u32 %r1, [%mine+64];").block(32);
+    let fault = kernel.fault(128);
+    assert_eq!(fault.kind, out_of_bounds("global", IN + 128, 4, false));
+    assert_eq!(fault.thread, [16, 0, 0]);
+    let mut kernel = Kernel::new("", "ld.global.u64 %u1, [%mine];").block(32);
+    let misaligned = FaultKind::Misaligned {
+        space: "global",
+        address: IN + 4,
+        bytes: 8,
+        write: false,
+    };
+    let fault = kernel.fault(256);
+    assert_eq!((fault.kind, fault.thread), (misaligned, [1, 0, 0]));
+}
+
+#[test]
+fn misaligned_accesses() {
+    let misaligned = |space, address, bytes, write| FaultKind::Misaligned {
+        space,
+        address,
+        bytes,
+        write,
+    };
+    faults(
+        &only(40, "@%p1 ld.global.u32 %r1, [%data+2];"),
+        misaligned("global", IN + 2, 4, false),
+        40,
+        LINE,
+    );
+    faults(
+        &only(1, "@%p1 st.global.v4.u32 [%data+8], {%r1, %r1, %r1, %r1};"),
+        misaligned("global", IN + 8, 16, true),
+        1,
+        LINE,
+    );
+    faults(
+        &only(1, "@%p1 st.shared.u16 [box+3], %h1;"),
+        misaligned("shared", 3, 2, true),
+        1,
+        LINE,
+    );
+    faults(
+        &only(1, "@%p1 atom.global.add.u64 %u1, [%data+4], 1;"),
+        misaligned("global", IN + 4, 8, true),
+        1,
+        LINE,
+    );
+    faults(
+        &only(
+            1,
+            ".local .b8 own[16]; mov.u64 %u1, own; @%p1 ld.local.u32 %r1, [%u1+1];",
+        ),
+        misaligned("local", 1, 4, false),
+        1,
+        LINE,
+    );
+}
+
+#[test]
+fn writes_to_what_is_constant() {
+    let address = 0x7900_0000_0000;
+    faults(
+        &only(
+            33,
+            "mov.u64 %u1, fixed; cvta.const.u64 %u1, %u1; @%p1 st.u32 [%u1], 1;",
+        ),
+        FaultKind::ReadOnly {
+            space: "generic",
+            address,
+            bytes: 4,
+        },
+        33,
+        LINE,
+    );
+}
+
+#[test]
+fn traps() {
+    faults(&only(50, "@%p1 trap;"), FaultKind::Trap, 50, LINE);
+    // Deep in a branch and in a call.
+    faults(
+        &only(
+            50,
+            "@!%p1 bra FINE;\nadd.u32 %r1, %r1, 1;\ntrap;\nFINE: add.u32 %r1, %r1, 1;",
+        ),
+        FaultKind::Trap,
+        50,
+        LINE + 2,
+    );
+}
+
+#[test]
+fn calls_and_branches_to_nowhere() {
+    faults(
+        &only(
+            12,
+            "P: .callprototype _ ();\nmov.u64 %u1, 0x1234; @%p1 call %u1, P;",
+        ),
+        FaultKind::BadTarget(0x1234),
+        12,
+        LINE + 1,
+    );
+    faults(
+        &only(
+            12,
+            "T: .branchtargets L, L;\nselp.u32 %r1, 2, 1, %p1; brx.idx %r1, T;\nL: add.u32 %r1, %r1, 1;",
+        ),
+        FaultKind::BadTarget(2),
+        12,
+        LINE + 1,
+    );
+}
+
+#[test]
+fn barriers_that_are_none() {
+    faults(
+        &only(0, "selp.u32 %r1, 16, 0, %p1; bar.sync %r1;"),
+        FaultKind::BadBarrier {
+            id: 16,
+            count: u32::MAX,
+        },
+        0,
+        LINE,
+    );
+    faults(
+        &only(0, "selp.u32 %r1, 33, 64, %p1; bar.sync 0, %r1;"),
+        FaultKind::BadBarrier { id: 0, count: 33 },
+        0,
+        LINE,
+    );
+}
+
+#[test]
+fn barriers_that_never_complete() {
+    let mut kernel = Kernel::new(
+        "",
+        "setp.lt.u32 %p1, %t, 32; @%p1 bra B;\nbar.sync 1;\nB:\nbar.sync 2;",
+    )
+    .block(64);
+    let fault = kernel.fault(4);
+    assert_eq!(fault.kind, FaultKind::Deadlock { waiting: 64 });
+    assert_eq!(
+        (fault.thread, fault.line),
+        ([0, 0, 0], FIRST_LINE + 3),
+        "{fault}"
+    );
+    // Lanes that name members which wait elsewhere.
+    let mut kernel = Kernel::new(
+        "",
+        "setp.lt.u32 %p1, %t, 16; @%p1 bra B;\nbar.sync 1;\nB:\nvote.sync.ballot.b32 %r1, %p1, -1;",
+    )
+    .block(32);
+    let fault = kernel.fault(4);
+    assert_eq!(fault.kind, FaultKind::Deadlock { waiting: 32 });
+    let here = (fault.thread, fault.line);
+    assert!(
+        [([0, 0, 0], FIRST_LINE + 3), ([16, 0, 0], FIRST_LINE + 1)].contains(&here),
+        "{fault}"
+    );
+}
+
+#[test]
+fn the_watchdog_stops_what_never_ends() {
+    let mut kernel = Kernel::new(
+        "",
+        "setp.eq.u32 %p1, %t, 40; @!%p1 exit;\nLOOP: add.u32 %r1, %r1, 1;\nbra LOOP;",
+    )
+    .block(64);
+    kernel.config.instruction_budget = 1_000_000;
+    let fault = kernel.fault(4);
+    assert_eq!(fault.kind, FaultKind::BudgetExhausted(1_000_000));
+    assert_eq!(
+        (fault.thread, fault.line),
+        ([40, 0, 0], FIRST_LINE + 1),
+        "{fault}"
+    );
+    // What ends in time is left alone, and the budget is one for all warps.
+    let mut kernel = Kernel::new(
+        "",
+        "mov.u32 %r1, 0;\nLOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 1000; @%p1 bra LOOP;",
+    )
+    .block(64);
+    kernel.config.instruction_budget = 20_000;
+    kernel.try_run(&mut [0; 4]).expect("enough");
+    kernel.config.instruction_budget = 6_000;
+    assert_eq!(kernel.fault(4).kind, FaultKind::BudgetExhausted(6_000));
+}
+
+#[test]
+fn recursion_without_end() {
+    for (memory, limit) in [("", 65536), (".local .b8 own[4096];", 65536)] {
+        let function = format!(
+            ".func down(.param .b32 n) {{\n{memory} .reg .b32 %n; ld.param.u32 %n, [n]; add.u32 %n, %n, 1;\n\
+             {{ .param .b32 x; st.param.u32 [x], %n; call down, (x); }}\n}}"
+        );
+        let mut kernel = Kernel::new(
+            &function,
+            "{ .param .b32 x; st.param.u32 [x], 0; call down, (x); }",
+        )
+        .block(3);
+        let fault = kernel.fault(4);
+        assert_eq!(fault.kind, FaultKind::StackOverflow { limit });
+        assert_eq!((fault.thread, fault.line), ([0, 0, 0], 6), "{fault}");
+    }
+}
+
+#[test]
+fn launches_that_the_device_cannot_do() {
+    let refused = |change: &dyn Fn(&mut Kernel)| {
+        let mut kernel = Kernel::new("", "");
+        kernel
+            .try_run(&mut [0; 4])
+            .expect("the launch is good before the change");
+        change(&mut kernel);
+        match kernel.try_run(&mut [0; 4]) {
+            Err(LaunchError::Config(error)) => error,
+            other => panic!("expected a refusal, found {other:?}"),
+        }
+    };
+    for grid in [
+        [0, 1, 1],
+        [1, 0, 1],
+        [1, 1, 0],
+        [1 << 31, 1, 1],
+        [1, 65536, 1],
+        [1, 1, 65536],
+    ] {
+        assert_eq!(
+            refused(&|kernel| kernel.config.grid = grid),
+            ConfigError::Grid { grid }
+        );
+    }
+    for block in [
+        [0, 1, 1],
+        [1025, 1, 1],
+        [1, 1, 65],
+        [32, 33, 1],
+        [1024, 1024, 64],
+    ] {
+        assert_eq!(
+            refused(&|kernel| kernel.config.block = block),
+            ConfigError::Block { block }
+        );
+    }
+    let bytes = 227 * 1024 + 1;
+    assert_eq!(
+        refused(&|kernel| kernel.config.dynamic_shared_bytes = bytes),
+        ConfigError::Shared {
+            bytes: u64::from(bytes)
+        }
+    );
+}

@@ -356,7 +356,11 @@ pub(crate) struct Code {
 impl Code {
     /// Operands `0..N` of list `start`.
     pub(crate) fn list<const N: usize>(&self, start: u32) -> [u32; N] {
-        std::array::from_fn(|at| self.lists[start as usize + at])
+        self.lists
+            .get(start as usize..)
+            .and_then(|rest| rest.first_chunk())
+            .copied()
+            .unwrap_or([NONE; N])
     }
 }
 

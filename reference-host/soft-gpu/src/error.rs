@@ -52,16 +52,17 @@ impl Location {
             let ends_line = match byte {
                 b'\n' => true,
                 b'\r' => {
-                    bytes.peek().is_some_and(|(_, next)| **next != b'\n') || at + 1 == before.len()
+                    bytes.peek().is_some_and(|(_, next)| **next != b'\n')
+                        || at.saturating_add(1) == before.len()
                 }
                 _ => false,
             };
             if ends_line {
                 line = line.saturating_add(1);
-                start = at + 1;
+                start = at.saturating_add(1);
             }
         }
-        let column = u32::try_from(before.len() - start)
+        let column = u32::try_from(before.len().saturating_sub(start))
             .unwrap_or(u32::MAX)
             .saturating_add(1);
         Self { line, column }

@@ -169,7 +169,7 @@ fn check(
             .static_shared_bytes
             .next_multiple_of(module.dynamic_shared_align)
     };
-    let bytes = u64::from(fixed) + u64::from(config.dynamic_shared_bytes);
+    let bytes = u64::from(fixed).saturating_add(u64::from(config.dynamic_shared_bytes));
     if bytes > MAX_SHARED_BYTES {
         return Err(ConfigError::Shared { bytes });
     }

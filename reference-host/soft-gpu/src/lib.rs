@@ -41,13 +41,43 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![deny(missing_docs)]
+#![deny(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used,
+        reason = "a test that panics has failed"
+    )
+)]
+
 mod ast;
 mod code;
 mod error;
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "register numbers and frames come from the verifier and lanes are below 32; what a kernel computes wraps explicitly"
+)]
 mod exec;
 mod fault;
 mod launch;
 mod lexer;
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "it counts and moves entries of lists that it holds itself"
+)]
 mod lower;
 mod memory;
 mod module;

@@ -21,6 +21,11 @@ pub(crate) const GLOBALS_BASE: u64 = 0x7E00_0000_0000;
 pub(crate) const FUNCTION_BASE: u64 = 0x7D00_0000_0000;
 /// Distance between addresses of functions.
 pub(crate) const FUNCTION_STRIDE: u64 = 16;
+/// The address that stands for a function.
+pub(crate) fn function_address(function: u32) -> u64 {
+    FUNCTION_BASE.saturating_add(u64::from(function).saturating_mul(FUNCTION_STRIDE))
+}
+
 /// Size of each fixed window.
 pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
 

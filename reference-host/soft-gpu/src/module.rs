@@ -177,6 +177,6 @@ impl Globals {
             .variables
             .iter()
             .find(|placed| placed.name == name && !placed.constant)?;
-        Some(GLOBALS_BASE + placed.offset as u64)
+        GLOBALS_BASE.checked_add(placed.offset as u64)
     }
 }

@@ -103,7 +103,7 @@ impl Type {
     }
 
     pub(crate) fn bits(self) -> u32 {
-        self.bytes() * 8
+        self.bytes().saturating_mul(8)
     }
 
     pub(crate) fn kind(self) -> Kind {

@@ -279,9 +279,10 @@ fn apply(operator: Token, left: Constant, right: Constant, pos: Pos) -> Parse<Co
         Token::Minus => arithmetic(a.wrapping_sub(b)),
         Token::Star => arithmetic(a.wrapping_mul(b)),
         Token::Slash | Token::Percent if b == 0 => return Err(zero()),
-        Token::Slash if signed => Constant::Signed(x.wrapping_div(y)),
+        // The one quotient that does not fit wraps to its dividend.
+        Token::Slash if signed => Constant::Signed(x.checked_div(y).unwrap_or(x)),
         Token::Slash => Constant::Unsigned(a.checked_div(b).ok_or_else(zero)?),
-        Token::Percent if signed => Constant::Signed(x.wrapping_rem(y)),
+        Token::Percent if signed => Constant::Signed(x.checked_rem(y).unwrap_or(0)),
         Token::Percent => Constant::Unsigned(a.checked_rem(b).ok_or_else(zero)?),
         // A shift keeps the type of its left side; counts of 64 and more push every bit out.
         Token::ShiftLeft => {

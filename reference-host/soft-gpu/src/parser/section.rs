@@ -89,9 +89,11 @@ fn datum(cursor: &mut Cursor<'_>, bits: u32) -> Parse<()> {
         let negative = cursor.eat(Token::Minus)?;
         let value = cursor.integer("an integer, or a label in `.b32` and `.b64`")?;
         let limit = if negative {
-            1 << (bits - 1)
+            1u64.checked_shl(bits.saturating_sub(1)).unwrap_or(0)
         } else {
-            u64::MAX >> (64 - bits)
+            u64::MAX
+                .checked_shr(64u32.saturating_sub(bits))
+                .unwrap_or(0)
         };
         // The assembler checks the narrow sizes and wraps the others.
         if bits < 32 && value > limit {

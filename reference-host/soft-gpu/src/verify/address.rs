@@ -7,7 +7,7 @@ use super::symbols::Symbol;
 use crate::ast::{Name, Operand, OperandKind, Pos};
 use crate::code::{Address, NONE, Op, Space};
 use crate::exec::ops::LaneOp;
-use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, SHARED_BASE};
+use crate::memory::{SHARED_BASE, function_address};
 use crate::types::Type;
 
 impl<'a> Body<'a> {
@@ -208,7 +208,7 @@ impl<'a> Body<'a> {
             | Symbol::KernelParam { offset, .. } => u64::from(offset),
             Symbol::Function(function) => {
                 self.used.push((function, name));
-                FUNCTION_BASE + u64::from(function) * FUNCTION_STRIDE
+                function_address(function)
             }
             Symbol::DynamicShared => {
                 let narrow = self.fresh(Type::B32, name.pos)?;

@@ -160,7 +160,10 @@ impl<'a> Body<'a> {
     /// Begins a basic block, unless one begins here already.
     pub(crate) fn begin_block(&mut self) {
         let here = self.code.ops.len();
-        if self.block_start.is_some_and(|start| start + 1 == here) {
+        if self
+            .block_start
+            .is_some_and(|start| start.saturating_add(1) == here)
+        {
             // What begins here is the later of the two.
             if let Some(line) = self.code.lines.last_mut() {
                 *line = self.line.line;
@@ -175,7 +178,7 @@ impl<'a> Body<'a> {
     /// Settles the cost of the block that ends here.
     pub(crate) fn end_block(&mut self) {
         if let Some(start) = self.block_start.take() {
-            let cost = u32::try_from(self.code.ops.len() - start).unwrap_or(u32::MAX);
+            let cost = u32::try_from(self.code.ops.len().saturating_sub(start)).unwrap_or(u32::MAX);
             if let Some(op) = self.code.ops.get_mut(start) {
                 *op = Op::Block { cost };
             }
@@ -213,7 +216,7 @@ impl<'a> Body<'a> {
             );
         }
         let slot = *count;
-        *count += 1;
+        *count = count.saturating_add(1);
         Ok(slot)
     }
 
@@ -244,7 +247,7 @@ impl<'a> Body<'a> {
         match ty.bytes() {
             8 => self.constant64(bits, pos),
             4 => self.constant32(bits as u32, pos),
-            bytes => self.constant32(bits as u32 & ((1u32 << (8 * bytes)) - 1), pos),
+            bytes => self.constant32(bits as u32 & if bytes == 1 { 0xFF } else { 0xFFFF }, pos),
         }
     }
 

@@ -193,7 +193,7 @@ impl<'a> Verifier<'a> {
                 Stmt::Open => {
                     body.scopes.open();
                     declare_labels(body, scopes.get(next_scope))?;
-                    next_scope += 1;
+                    next_scope = next_scope.saturating_add(1);
                 }
                 Stmt::Close => body.scopes.close(),
                 Stmt::Variable(variable) => self.local_variable(body, function, variable)?,
@@ -201,7 +201,7 @@ impl<'a> Verifier<'a> {
                     body.at(self.source, name.pos);
                     body.begin_block();
                     let label = body.label(*name)?;
-                    let here = body.here() - 1;
+                    let here = body.here().saturating_sub(1);
                     if let Some(label) = body.labels.get_mut(label as usize) {
                         label.at = Some(here);
                     }

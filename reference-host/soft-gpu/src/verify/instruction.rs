@@ -50,7 +50,7 @@ impl<'a> Inst<'a> {
                     self.opcode.pos,
                     SemanticError::OperandCount {
                         opcode: self.opcode.text.to_owned(),
-                        expected: at + 1,
+                        expected: at.saturating_add(1),
                         found,
                     },
                 )
@@ -98,7 +98,8 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
             });
             rule(body, inst)?;
             body.emit(Op::Unguard);
-            let skip = u32::try_from(body.code.ops.len() - at - 1).unwrap_or(NONE);
+            let skip = u32::try_from(body.code.ops.len().saturating_sub(at).saturating_sub(1))
+                .unwrap_or(NONE);
             if let Some(op) = body.code.ops.get_mut(at) {
                 *op = Op::Guard {
                     pred,
@@ -118,7 +119,7 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
             body.begin_block();
             rule(body, inst)?;
             body.begin_block();
-            let target = body.here() - 1;
+            let target = body.here().saturating_sub(1);
             if let Some(op) = body.code.ops.get_mut(at) {
                 *op = Op::BranchIf {
                     pred,

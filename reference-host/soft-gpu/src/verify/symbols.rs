@@ -222,7 +222,7 @@ impl<'a> Scopes<'a> {
     fn range_of(&self, name: &str) -> Option<(usize, u32, u32, Type)> {
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         // The split may fall anywhere within the digits: `%r1<10>` declares `%r15`. Indices have no leading zeros.
-        let first = name.len() - digits;
+        let first = name.len().saturating_sub(digits);
         for at in first..name.len() {
             let (prefix, index) = name.split_at(at);
             if index.len() > 1 && index.starts_with('0') {

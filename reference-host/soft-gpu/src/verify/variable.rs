@@ -6,7 +6,7 @@ use super::operand::float_bits;
 use super::special::is_special_name;
 use super::symbols::{Resolved, Symbol};
 use crate::ast::{self, InitValue, Item, Linkage, Name, Stmt, VarSpace, Variable};
-use crate::memory::{CONST_BASE, FUNCTION_BASE, FUNCTION_STRIDE, GLOBALS_BASE, SHARED_BASE};
+use crate::memory::{CONST_BASE, GLOBALS_BASE, SHARED_BASE, function_address};
 use crate::module::Placed;
 use crate::types::{Kind, Type};
 
@@ -195,7 +195,7 @@ impl<'a> Verifier<'a> {
             }
         } else {
             Symbol::Global {
-                address: GLOBALS_BASE + start,
+                address: GLOBALS_BASE.saturating_add(start),
             }
         };
         self.scopes.declare(name, symbol)?;
@@ -315,14 +315,14 @@ impl<'a> Verifier<'a> {
             Some(Resolved::Symbol(symbol)) => match symbol {
                 Symbol::Global { address } => Ok(address),
                 Symbol::Const { offset } => {
-                    Ok(u64::from(offset) + if generic { CONST_BASE } else { 0 })
+                    Ok(u64::from(offset) | if generic { CONST_BASE } else { 0 })
                 }
                 Symbol::Shared { offset } => {
-                    Ok(u64::from(offset) + if generic { SHARED_BASE } else { 0 })
+                    Ok(u64::from(offset) | if generic { SHARED_BASE } else { 0 })
                 }
                 Symbol::Function(function) => {
                     self.used.push((function, name));
-                    Ok(FUNCTION_BASE + u64::from(function) * FUNCTION_STRIDE)
+                    Ok(function_address(function))
                 }
                 other => fail(
                     name.pos,
@@ -420,7 +420,7 @@ pub(crate) fn shape(
             },
         );
     }
-    let element_bytes = u64::from(ty.bytes()) * u64::from(vector.max(1));
+    let element_bytes = u64::from(ty.bytes()).saturating_mul(u64::from(vector.max(1)));
     let mut bytes = element_bytes;
     for dim in dims {
         if *dim == Some(0) {

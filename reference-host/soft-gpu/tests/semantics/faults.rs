@@ -10,11 +10,8 @@ const FIRST_LINE: u32 = 9;
 /// Where a kernel of two warps and several blocks faults: in block (1, 0, 0), thread `thread`.
 #[track_caller]
 fn faults(code: &str, kind: FaultKind, thread: u32, line: u32) {
-    let mut kernel = Kernel::new(
-        ".const .u32 fixed = 1; .shared .align 8 .b8 box[64];",
-        code,
-    )
-    .block(64);
+    let mut kernel =
+        Kernel::new(".const .u32 fixed = 1; .shared .align 8 .b8 box[64];", code).block(64);
     kernel.config.grid = [2, 1, 1];
     let fault = kernel.fault(64 * 4);
     assert_eq!(fault.kind, kind, "{code}");

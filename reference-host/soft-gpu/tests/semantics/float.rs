@@ -415,7 +415,8 @@ fn comparison_of_floats() {
 
 #[test]
 fn classes_of_numbers() {
-    let classes: [(&str, fn(f64, bool) -> bool); 6] = [
+    type Class = fn(f64, bool) -> bool;
+    let classes: [(&str, Class); 6] = [
         ("finite", |x, _| x.is_finite()),
         ("infinite", |x, _| x.is_infinite()),
         ("number", |x, _| !x.is_nan()),
@@ -451,7 +452,8 @@ fn classes_of_numbers() {
 /// The approximate instructions: special values as the ISA tabulates them, and errors within the bounds that it gives.
 #[test]
 fn approximations_stay_in_their_bounds() {
-    let functions: [(&str, fn(f64) -> f64, f64); 8] = [
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function, f64); 8] = [
         ("rcp", |x| 1.0 / x, 1e-6),
         ("sqrt", f64::sqrt, 1e-6),
         ("rsqrt", |x| 1.0 / x.sqrt(), 1e-6),

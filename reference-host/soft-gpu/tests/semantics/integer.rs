@@ -2,6 +2,14 @@
 
 use crate::harness::{Snippet, check, mask, number, rows, signed, width};
 
+/// The operations on bits that several instructions know by these words.
+const BITWISE: [(&str, Bitwise); 3] = [
+    ("and", |a, b| a & b),
+    ("or", |a, b| a | b),
+    ("xor", |a, b| a ^ b),
+];
+type Bitwise = fn(u64, u64) -> u64;
+
 const WIDTHS: [&str; 3] = ["16", "32", "64"];
 const SIGNS: [&str; 2] = ["u", "s"];
 
@@ -18,7 +26,7 @@ fn low(value: i128, bits: u32) -> u64 {
     value as u64 & mask(bits)
 }
 
-/// The exact product as 256 bits do not exist: 64-bit types' products fit 128 bits either way.
+/// The exact product; that of two 64-bit numbers fits 128 bits.
 fn product(row: &[u64], ty: &str) -> u128 {
     if ty.starts_with('s') {
         number(row[0], ty)
@@ -128,7 +136,7 @@ fn multiplication() {
         "s32",
         &rows,
         |row| {
-            let sum = (signed(row[0], 32) * signed(row[1], 32) >> 32) + signed(row[2], 32);
+            let sum = ((signed(row[0], 32) * signed(row[1], 32)) >> 32) + signed(row[2], 32);
             low(sum.clamp(i32::MIN.into(), i32::MAX.into()), 32)
         },
     );
@@ -152,7 +160,7 @@ fn multiplication_of_24_bits() {
                 &[ty, ty],
                 ty,
                 &rows2,
-                |row| low(factor(row[0]) * factor(row[1]) >> shift, 32),
+                |row| low((factor(row[0]) * factor(row[1])) >> shift, 32),
             );
             check(
                 &format!("mad24.{half}.{ty} d0, a, b, c;"),
@@ -161,7 +169,7 @@ fn multiplication_of_24_bits() {
                 &rows3,
                 |row| {
                     low(
-                        (factor(row[0]) * factor(row[1]) >> shift) + number(row[2], ty),
+                        ((factor(row[0]) * factor(row[1])) >> shift) + number(row[2], ty),
                         32,
                     )
                 },
@@ -175,7 +183,7 @@ fn multiplication_of_24_bits() {
         "s32",
         &rows,
         |row| {
-            let half = low(signed(row[0], 24) * signed(row[1], 24) >> 16, 32);
+            let half = low((signed(row[0], 24) * signed(row[1], 24)) >> 16, 32);
             let sum = signed(half, 32) + signed(row[2], 32);
             low(sum.clamp(i32::MIN.into(), i32::MAX.into()), 32)
         },
@@ -293,12 +301,7 @@ fn logic_and_shifts() {
     for bits in [16, 32, 64] {
         let ty = format!("b{bits}");
         let rows2 = rows(&[&ty, &ty]);
-        let two: [(&str, fn(u64, u64) -> u64); 3] = [
-            ("and", |a, b| a & b),
-            ("or", |a, b| a | b),
-            ("xor", |a, b| a ^ b),
-        ];
-        for (op, f) in two {
+        for (op, f) in BITWISE {
             check(
                 &format!("{op}.{ty} d0, a, b;"),
                 &[&ty, &ty],
@@ -340,12 +343,7 @@ fn logic_and_shifts() {
         }
     }
     let rows3 = rows(&["pred", "pred"]);
-    let two: [(&str, fn(u64, u64) -> u64); 3] = [
-        ("and", |a, b| a & b),
-        ("or", |a, b| a | b),
-        ("xor", |a, b| a ^ b),
-    ];
-    for (op, f) in two {
+    for (op, f) in BITWISE {
         check(
             &format!("{op}.pred d0, a, b;"),
             &["pred", "pred"],
@@ -594,12 +592,7 @@ fn integer_comparison() {
                     &rows,
                     |row| holds(row) * 0x3F80_0000,
                 );
-                let combine: [(&str, fn(u64, u64) -> u64); 3] = [
-                    ("and", |a, b| a & b),
-                    ("or", |a, b| a | b),
-                    ("xor", |a, b| a ^ b),
-                ];
-                for (op, f) in combine {
+                for (op, f) in BITWISE {
                     // The combining predicate is a destination as well.
                     let code = format!(
                         "mov.pred d0, c; setp.{word}.{op}.{ty} d0|d1, a, b, d0; setp.{word}.{op}.{ty} d2|d3, a, b, !c;"

@@ -53,7 +53,7 @@ fn loads_extend_by_their_type() {
                             "%t" => t,
                             "0" => 0,
                             "31 - %t" => 31 - t,
-                            _ => t * 7 & 31,
+                            _ => (t * 7) & 31,
                         };
                         let raw = word(&data, 8 + at * size as usize, size as usize);
                         let value = if ty.starts_with('s') {

@@ -68,7 +68,7 @@ fn flushed<'a>(
 ) -> Checked<u32> {
     let source = match inst.operands.get(at) {
         Some(operand) => body.source(operand, ty)?,
-        None => return inst.arity(at + 1).map(|()| 0),
+        None => return inst.arity(at.saturating_add(1)).map(|()| 0),
     };
     if !flush {
         return Ok(source);

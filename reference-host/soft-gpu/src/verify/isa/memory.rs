@@ -348,9 +348,13 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
         _ => AtomicOp::Decrement,
     };
     inst.modifiers.end()?;
-    let first = usize::from(returns);
     let swaps = op == AtomicOp::CompareAndSwap;
-    inst.arity(first + 2 + usize::from(swaps))?;
+    let (first, second, third) = if returns { (1, 2, 3) } else { (0, 1, 2) };
+    inst.arity(match (returns, swaps) {
+        (true, true) => 4,
+        (true, false) => 3,
+        (false, _) => 2,
+    })?;
     let (space, address) = body.address(inst.operand(first)?, space)?;
     if !matches!(space, Space::Generic | Space::Global | Space::Shared) {
         return fail(
@@ -362,9 +366,9 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
             },
         );
     }
-    let b = body.source(inst.operand(first + 1)?, ty)?;
+    let b = body.source(inst.operand(second)?, ty)?;
     let c = if swaps {
-        body.source(inst.operand(first + 2)?, ty)?
+        body.source(inst.operand(third)?, ty)?
     } else {
         NONE
     };

@@ -103,6 +103,15 @@ fn part_type<'a>(inst: &Inst<'a>, ty: Type, count: usize) -> Checked<Type> {
     }
 }
 
+/// How many parts fill one 32-bit word of a value of type `ty`.
+fn per_word(ty: Type, part: Type) -> usize {
+    ty.bytes()
+        .min(4)
+        .checked_div(part.bytes())
+        .unwrap_or(1)
+        .max(1) as usize
+}
+
 /// An assembler takes a predicate as a part of a vector; the software GPU does not.
 fn no_predicates<'a>(body: &mut Body<'a>, inst: &Inst<'a>, parts: &[Operand<'a>]) -> Checked<()> {
     for part in parts {
@@ -135,9 +144,9 @@ fn pack<'a>(
     let words = if part == Type::B32 {
         sources
     } else {
-        let per_word = (4 / part.bytes() as usize).min(sources.len());
+        let in_word = per_word(Type::B32, part).min(sources.len());
         let mut words = Vec::new();
-        for chunk in sources.chunks(per_word) {
+        for chunk in sources.chunks(in_word) {
             let word = body.fresh(Type::B32, pos)?;
             body.lane(
                 LaneOp::Mov32,
@@ -147,7 +156,10 @@ fn pack<'a>(
                 0,
             );
             for (at, &source) in chunk.iter().enumerate().skip(1) {
-                let shift = body.constant32(part.bits() * u32::try_from(at).unwrap_or(0), pos)?;
+                let shift = body.constant32(
+                    part.bits().saturating_mul(u32::try_from(at).unwrap_or(0)),
+                    pos,
+                )?;
                 let shifted = body.fresh(Type::B32, pos)?;
                 body.lane(LaneOp::Shl32, shifted, source, shift, 0);
                 body.lane(LaneOp::Or32, word, word, shifted, 0);
@@ -188,13 +200,15 @@ fn unpack<'a>(
         body.lane(LaneOp::Mov32, word, source, 0, 0);
         vec![word]
     };
-    let per_word = (ty.bytes().min(4) / part.bytes()).max(1) as usize;
+    let in_word = per_word(ty, part);
     for (at, operand) in parts.iter().enumerate() {
         let d = body.dest_or_sink(operand, part)?;
-        let Some(&word) = words.get(at / per_word) else {
+        let Some(&word) = words.get(at.checked_div(in_word).unwrap_or(0)) else {
             continue;
         };
-        let shift = part.bits() * u32::try_from(at % per_word).unwrap_or(0);
+        let shift = part
+            .bits()
+            .saturating_mul(u32::try_from(at.checked_rem(in_word).unwrap_or(0)).unwrap_or(0));
         let count = body.constant32(shift, pos)?;
         body.lane(LaneOp::ShrU32, d, word, count, 0);
         match part {

@@ -1,10 +1,10 @@
 //! Atomics.
 
-use super::access::{View, addresses, decode, put, value_of};
-use super::float::{op32, op64};
+use super::access::{View, addresses, decode, place, put, value_of};
+use super::float::{flush32, op32, op64};
 use super::lanes::{LANES, Registers};
 use super::{LaneFault, lanes_of};
-use crate::code::{Atomic, AtomicOp, Element, NONE};
+use crate::code::{Atomic, AtomicOp, Element, NONE, Space};
 
 impl View<'_, '_, '_> {
     /// `atom` and `red`: lanes in order, each seeing what the one before wrote.
@@ -32,8 +32,16 @@ impl View<'_, '_, '_> {
             };
             let bytes = self.checked(atomic.space, addresses[lane], size, true, lane as u32)?;
             let before = decode(element, bytes);
+            // On global memory, and there alone, subnormal single-precision addends and sums count as zero.
+            let flush = atomic.op == AtomicOp::AddF32
+                && place(atomic.space, addresses[lane]).space == Space::Global;
             old[lane] = before;
-            let after = if atomic.wide {
+            let after = if flush {
+                let sum = op32(flush32(before as u32), flush32(operand as u32), |x, y| {
+                    x + y
+                });
+                u64::from(flush32(sum))
+            } else if atomic.wide {
                 update64(atomic.op, before, operand, swap)
             } else {
                 u64::from(update32(

@@ -355,10 +355,9 @@ impl<'a> Body<'a> {
             if common.as_ref().is_some_and(|common| *common != one) {
                 return fail(
                     name.pos,
-                    SemanticError::CallMismatch {
-                        name: name.text.to_owned(),
-                        reason: "its parameters differ from those of the targets before",
-                    },
+                    Unsupported::Declaration(
+                        ".calltargets of functions with different parameters".to_owned(),
+                    ),
                 );
             }
             common = Some(one);

@@ -48,7 +48,6 @@ impl<'a> Body<'a> {
                     Self::mismatch(name, declared, ty)
                 }
             }
-            OperandKind::Sink => Ok((self.fresh(ty, operand.pos)?, ty)),
             ref other => fail(
                 operand.pos,
                 SemanticError::OperandForm {

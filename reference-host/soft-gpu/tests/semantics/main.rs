@@ -1,6 +1,8 @@
 //! What instructions compute, bit for bit, against references that share no code with the interpreter: integers wide enough to
 //! hold every product, an independent softfloat, and models of warps written from the ISA's text.
 
+mod bits;
+mod compare;
 mod control;
 mod convert;
 mod faults;

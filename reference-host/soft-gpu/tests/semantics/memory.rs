@@ -460,6 +460,19 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     word(bytes, at, 8)
 }
 
+/// Subnormal numbers count as zero where the ISA says so: in single-precision sums on global memory.
+#[test]
+fn float_atomics_flush_on_global_memory_only() {
+    let mut kernel = Kernel::new(
+        ".shared .align 8 .b8 cell[16];",
+        "mov.b32 %f1, 0x80000001; mov.b64 %g1, 1; st.shared.v2.u64 [cell], {0, 0}; mov.u64 %u1, cell; cvta.shared.u64 %u1, %u1;\n\
+         red.global.add.f32 [%data], %f1; red.add.f32 [%data+4], %f1; red.shared.add.f32 [cell], %f1; red.add.f32 [%u1+4], %f1;\n\
+         red.global.add.f64 [%data+16], %g1; ld.shared.v2.u32 {%r1, %r2}, [cell]; st.global.v2.u32 [%data+8], {%r1, %r2};",
+    );
+    let found = kernel.run_on(&[0x0000_0003, 0x0080_0000, 0, 0, 0, 0]);
+    assert_eq!(found, [0, 0x0080_0000, 0x8000_0001, 0x8000_0001, 1, 0]);
+}
+
 /// The addend of a float atomic is rounded to nearest.
 #[test]
 fn float_atomics_add() {

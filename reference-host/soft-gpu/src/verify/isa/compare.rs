@@ -206,7 +206,7 @@ pub(super) fn setp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     };
     let pos = inst.opcode.pos;
     if let (Some(first), None, None) = (first, second, test.combine) {
-        let d = body.dest(first, Type::Pred)?;
+        let d = body.dest_or_sink(first, Type::Pred)?;
         return compare(body, &inst, &test, ty, d);
     }
     // Both results are computed before either is written: the combining predicate may be a destination too.

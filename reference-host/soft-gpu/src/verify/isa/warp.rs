@@ -50,7 +50,7 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             return fail(
                 *pos,
                 SemanticError::OutOfRange {
-                    what: "thread count, which must be a multiple of 32",
+                    what: "thread count (a multiple of 32)",
                     value: value.to_string(),
                 },
             );

@@ -14,14 +14,13 @@ pub use trace::{TracedCall, add_to_linker_traced};
 
 /// What a store holds for one guest: its [`Instance`], and its memory once it has been looked up.
 ///
-/// One of these serves exactly one wasm instance: a second one in the same store needs its own, or its calls
-/// would reach the first one's memory.
+/// One of these serves one wasm instance. Where several in one store share it all the same, each has its own memory
+/// from the first load of a second one on; a copy of the second one before that would reach the first one's.
 #[derive(Debug)]
 pub struct GuestState {
     /// The guest's state in the host.
     pub instance: Instance,
-    /// The handle only, never address or size: those change when the memory grows.
-    memory: Option<Memory>,
+    memory: MemoryExport,
 }
 
 impl GuestState {
@@ -30,9 +29,20 @@ impl GuestState {
     pub fn new(instance: Instance) -> Self {
         Self {
             instance,
-            memory: None,
+            memory: MemoryExport::Unknown,
         }
     }
+}
+
+/// What is known of the callers' memory.
+#[derive(Clone, Copy, Debug)]
+enum MemoryExport {
+    /// No call has needed it yet.
+    Unknown,
+    /// The handle only, never address or size: those change when the memory grows.
+    Known(Memory),
+    /// Instances with different memories call: each call looks its own up.
+    Several,
 }
 
 /// Defines the nine imports in `linker`; `state` finds the calling guest's state in the store's data.
@@ -53,6 +63,7 @@ pub fn add_to_linker<T: 'static>(
               entry_ptr: i32,
               entry_len: i32|
               -> i64 {
+            check_memory(&mut caller, state);
             let (instance, memory) = guest(&mut caller, state);
             calls::load_ptx(instance, memory, ptx_ptr, ptx_len, entry_ptr, entry_len)
         },
@@ -177,12 +188,9 @@ fn guest<'a, T: 'static>(
     state: impl Fn(&mut T) -> &mut GuestState,
 ) -> (&'a mut Instance, Option<&'a mut [u8]>) {
     let memory = match state(caller.data_mut()).memory {
-        Some(memory) => memory,
-        None => match find_memory(caller) {
-            Some(memory) => {
-                state(caller.data_mut()).memory = Some(memory);
-                memory
-            }
+        MemoryExport::Known(memory) => memory,
+        _ => match find_memory(caller, &state) {
+            Some(memory) => memory,
             None => return (&mut state(caller.data_mut()).instance, None),
         },
     };
@@ -222,9 +230,36 @@ fn launch_with_memory<T: 'static>(
     calls::launch(instance, memory, args)
 }
 
-/// Looks the memory up by name; a shared memory does not count, since its bytes cannot be borrowed.
+/// Looks the memory up by name, which takes as long as many a call.
 #[cold]
-fn find_memory<T: 'static>(caller: &mut Caller<'_, T>) -> Option<Memory> {
+fn find_memory<T: 'static>(
+    caller: &mut Caller<'_, T>,
+    state: impl Fn(&mut T) -> &mut GuestState,
+) -> Option<Memory> {
+    let memory = exported_memory(caller)?;
+    let known = &mut state(caller.data_mut()).memory;
+    if let MemoryExport::Unknown = known {
+        *known = MemoryExport::Known(memory);
+    }
+    Some(memory)
+}
+
+/// Finds out whether the known memory is the caller's, where there is time for it: assembling takes far longer.
+///
+/// Wasmtime does not say which instance calls. But no instance has a kernel to launch before it has loaded one.
+fn check_memory<T: 'static>(caller: &mut Caller<'_, T>, state: impl Fn(&mut T) -> &mut GuestState) {
+    let MemoryExport::Known(known) = state(caller.data_mut()).memory else {
+        return;
+    };
+    let same = exported_memory(caller)
+        .is_some_and(|memory| memory.data_ptr(&*caller) == known.data_ptr(&*caller));
+    if !same {
+        state(caller.data_mut()).memory = MemoryExport::Several;
+    }
+}
+
+/// The caller's memory; a shared one does not count, since its bytes cannot be borrowed.
+fn exported_memory<T: 'static>(caller: &mut Caller<'_, T>) -> Option<Memory> {
     match caller.get_export(MEMORY_EXPORT) {
         Some(Extern::Memory(memory)) => Some(memory),
         _ => None,

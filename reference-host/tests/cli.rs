@@ -174,6 +174,132 @@ fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
     }
 }
 
+/// A guest that launches a kernel without end, and returns what the launch did.
+fn endless_kernel() -> String {
+    let ptx = ".version 7.0 .target sm_52 .address_size 64 .entry k() { L: bra L; }";
+    format!(
+        r#"(module
+  (import "wasi:cuda/host@0.2.0" "wasi_cuda_load_ptx" (func $load (param i32 i32 i32 i32) (result i64)))
+  (import "wasi:cuda/host@0.2.0" "wasi_cuda_launch"
+    (func $launch (param i64 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "{ptx}")
+  (data (i32.const 1024) "k")
+  (func (export "_start") (result i32)
+    (call $launch (call $load (i32.const 0) (i32.const {}) (i32.const 1024) (i32.const 1))
+      (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1)
+      (i32.const 0) (i32.const 0) (i32.const 0))))"#,
+        ptx.len()
+    )
+}
+
+#[test]
+fn a_kernel_without_end_is_stopped_by_the_watchdog_or_with_the_whole_run() {
+    let folder = Folder::new("kernels");
+    let guest = folder.file("endless.wat", endless_kernel());
+    let (status, stdout, stderr) = run(&["run", &guest, "--watchdog", "1000"]);
+    assert_eq!((status, stdout.as_str(), stderr.as_str()), (0, "-5\n", ""));
+    let (status, stdout, stderr) = run(&[
+        "run",
+        &guest,
+        "--watchdog",
+        "18446744073709551615",
+        "--timeout",
+        "0",
+    ]);
+    assert_eq!((status, stdout.as_str()), (2, ""));
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(
+        stderr.starts_with(&format!("{guest}: {STOPPED}")),
+        "{stderr}"
+    );
+    assert_eq!(run(&["run", &guest, "--watchdog", "0"]).0, 2);
+}
+
+#[test]
+fn hostile_guests_are_one_line_and_never_a_crash() {
+    let folder = Folder::new("hostile");
+    let wasi_cuda = |item: &str| {
+        format!(
+            r#"(module (import "wasi:cuda/host@0.2.0" "wasi_cuda_sync" {item}) (func (export "_start")))"#
+        )
+    };
+    let parameters = |count| {
+        format!(
+            "(module (func (export \"_start\") (param {})))",
+            "i32 ".repeat(count)
+        )
+    };
+    let table = [
+        (
+            "endless.wat",
+            r#"(module (func $deeper (export "_start") (call $deeper)))"#.to_owned(),
+            "call stack exhausted",
+        ),
+        (
+            "pages.wat",
+            r#"(module (memory i64 281474976710656) (func (export "_start")))"#.to_owned(),
+            "memory",
+        ),
+        (
+            "elements.wat",
+            r#"(module (table 4294967295 funcref) (func (export "_start")))"#.to_owned(),
+            "table",
+        ),
+        ("memory.wat", wasi_cuda("(memory 1)"), "wasi_cuda_sync"),
+        (
+            "signature.wat",
+            wasi_cuda("(func (param f64))"),
+            "wasi_cuda_sync",
+        ),
+        (
+            "start.wat",
+            "(module (func $first unreachable) (start $first))".to_owned(),
+            "`first`",
+        ),
+        ("parameters.wat", parameters(1000), "takes 1000 arguments"),
+        ("too_many_parameters.wat", parameters(1001), "params"),
+        ("parentheses.wat", "(".repeat(1 << 20), ":1:2: "),
+        (
+            "import.wat",
+            r#"(module (import "a\nb" "\1b[31mc" (func)))"#.to_owned(),
+            r"`\u{1b}[31mc` from `a\nb`",
+        ),
+        (
+            "exports.wat",
+            r#"(module (func (export "a\nb\07")))"#.to_owned(),
+            r"it exports a\nb\u{7}",
+        ),
+        (
+            "two\nlines.wat",
+            "(module (func (unknown)))".to_owned(),
+            r"two\nlines.wat:1:",
+        ),
+    ];
+    for (name, text, expected) in table {
+        let (status, stdout, stderr) = run(&["run", &folder.file(name, text)]);
+        assert_eq!((status, stdout.as_str()), (2, ""), "{name}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(stderr.contains(expected), "{expected}: {stderr}");
+        assert!(!stderr.trim_end().contains(char::is_control), "{stderr:?}");
+    }
+    // What a guest may ask for and does not get is its own business.
+    for body in [
+        "(memory.grow (i32.const 65536))",
+        "(table.grow (ref.null func) (i32.const 0x7fffffff))",
+    ] {
+        let guest = folder.file(
+            "grows.wat",
+            format!(r#"(module (memory 1) (table 1 funcref) (func (export "_start") (result i32) {body}))"#),
+        );
+        assert_eq!(
+            run(&["run", &guest]),
+            (0, "-1\n".to_owned(), String::new()),
+            "{body}"
+        );
+    }
+}
+
 #[test]
 fn ptx_is_accepted_with_its_entries_or_refused_with_a_place() {
     let folder = Folder::new("ptx");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{FAILED, Failure, print, read};
+use super::{FAILED, Failure, on_one_line, print, read};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -36,13 +36,14 @@ fn check(file: &Path) -> Result<u8, Failure> {
             let entries: Vec<_> = module.entries().map(|entry| entry.name()).collect();
             print(format_args!(
                 "{}: accepted (entries: {})",
-                file.display(),
+                on_one_line(&file.to_string_lossy()),
                 entries.join(", ")
             ))?;
             Ok(ACCEPTED)
         }
         Err(error) => {
-            print(format_args!("{}:{error}", file.display()))?;
+            let place = on_one_line(&file.to_string_lossy());
+            print(format_args!("{place}:{}", on_one_line(&error.to_string())))?;
             Ok(REFUSED)
         }
     }

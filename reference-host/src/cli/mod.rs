@@ -14,7 +14,7 @@ use thiserror::Error;
 /// Parses the arguments, runs the command, prints what stopped it.
 pub(crate) fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Run(arguments) => run::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Run(arguments) => run::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckPtx(arguments) => check_ptx::check_ptx(&arguments),
     };
     outcome.unwrap_or_else(|failure| {
@@ -51,7 +51,7 @@ enum Command {
 
 /// Why a command stopped: always a file, and a place in it where there is one.
 #[derive(Debug, Error)]
-#[error("{}: {problem}", file.display())]
+#[error("{}: {problem}", on_one_line(&file.to_string_lossy()))]
 struct Failure {
     file: PathBuf,
     problem: String,
@@ -68,9 +68,21 @@ impl Failure {
             .collect();
         Self {
             file: file.to_owned(),
-            problem: lines.join("; "),
+            problem: on_one_line(&lines.join("; ")),
         }
     }
+}
+
+/// A text from outside, its control characters escaped: it can then neither break a line nor steer a terminal.
+fn on_one_line(text: &str) -> String {
+    text.chars().fold(String::new(), |mut line, character| {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+        line
+    })
 }
 
 /// Reads a whole file.

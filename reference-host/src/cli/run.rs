@@ -2,17 +2,22 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use wasi_cuda_host::Host;
+use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, TracedCall, add_to_linker, add_to_linker_traced};
 use wasmtime::{
-    Config, Engine, Func, Instance, Linker, Module, Store, Trap, Val, ValType, WasmBacktrace,
+    Config, Engine, Func, Instance, Linker, Module, Store, StoreLimits, StoreLimitsBuilder, Trap,
+    Val, ValType, WasmBacktrace,
 };
 
-use super::{Failure, print, wasm};
+use super::{Failure, on_one_line, print, wasm};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -34,9 +39,15 @@ pub(crate) struct Arguments {
     /// Print one line for each ABI call to standard error: arguments, result, microseconds
     #[arg(long)]
     trace: bool,
-    /// Stop the guest after this time
+    /// Stop the guest after this time, whatever it does
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
+    /// Fail a launch whose kernel runs more than N warp instructions
+    ///
+    /// One warp instruction is one instruction for up to 32 threads; the software GPU runs very roughly 100 million a
+    /// second. The guest gets launch-failed and goes on.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000_000, value_parser = value_parser!(u64).range(1..))]
+    watchdog: u64,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,30 +59,101 @@ enum Device {
 }
 
 /// Runs the guest; prints one line per result.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let file = arguments.guest.as_path();
-    let fail = |error: wasmtime::Error| explain(file, arguments.timeout, &error);
-    let engine = Engine::new(Config::new().epoch_interruption(true)).map_err(fail)?;
-    let module = wasm::module(&engine, file)?;
-    let mut linker = Linker::new(&engine);
-    if arguments.trace {
-        add_to_linker_traced(&mut linker, |state| state, show).map_err(fail)?;
-    } else {
-        add_to_linker(&mut linker, |state| state).map_err(fail)?;
-    }
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    let file = arguments.guest.clone();
+    let timeout = arguments.timeout;
+    let engine = Engine::new(Config::new().epoch_interruption(true))
+        .map_err(|error| explain(&file, timeout, &error))?;
     let host = match arguments.device {
-        Device::Soft => Host::soft(),
+        Device::Soft => Host::new(SoftDevice::new().instruction_budget(arguments.watchdog)),
         Device::None => Host::none(),
     };
-    let mut store = Store::new(&engine, GuestState::new(host.instance()));
-    wasm::check_imports(file, &module, &linker, &mut store)?;
+    let mut store = Store::new(&engine, Guest::new(GuestState::new(host.instance())));
+    store.limiter(|guest| &mut guest.limits);
+    // Before the clock starts: a guest can then not miss the end of its time.
     store.set_epoch_deadline(1);
-    let timeout = Duration::from_secs(arguments.timeout);
-    // Left behind when the guest ends first: it holds nothing, and the process ends with it.
-    thread::spawn(move || {
-        thread::sleep(timeout);
-        engine.increment_epoch();
+
+    // The guest has a thread of its own, which is left behind if it does not end: neither the compiler nor a kernel
+    // can be interrupted from outside.
+    let (outcome, finished) = mpsc::channel();
+    let compiling = Arc::new(AtomicBool::new(true));
+    let compiled = Arc::clone(&compiling);
+    thread::Builder::new()
+        .stack_size(GUEST_STACK_BYTES)
+        .spawn(move || {
+            let results = compile_and_call(&arguments, store, &compiled);
+            // Nobody waits any more once the time is up.
+            let _ = outcome.send(results);
+        })
+        .map_err(|error| Failure::new(&file, format_args!("cannot start a thread: {error}")))?;
+    let results = match finished.recv_timeout(Duration::from_secs(timeout)) {
+        Err(RecvTimeoutError::Timeout) => {
+            engine.increment_epoch();
+            finished.recv_timeout(TIME_TO_STOP)
+        }
+        in_time => in_time,
+    };
+    let results = results.unwrap_or_else(|error| {
+        let problem = match error {
+            RecvTimeoutError::Timeout if compiling.load(Ordering::Relaxed) => {
+                format!("stopped after {timeout} s while it was compiled")
+            }
+            RecvTimeoutError::Timeout => {
+                format!("stopped after {timeout} s within a call of the host, such as a launch")
+            }
+            RecvTimeoutError::Disconnected => "the host failed".to_owned(),
+        };
+        Err(Failure::new(&file, problem))
     });
+    results?.iter().try_for_each(print)
+}
+
+/// What the store holds.
+struct Guest {
+    state: GuestState,
+    limits: StoreLimits,
+}
+
+impl Guest {
+    fn new(state: GuestState) -> Self {
+        let limits = StoreLimitsBuilder::new().table_elements(MAX_TABLE_ELEMENTS);
+        Self {
+            state,
+            limits: limits.build(),
+        }
+    }
+
+    fn state(&mut self) -> &mut GuestState {
+        &mut self.state
+    }
+}
+
+/// Far more than a guest needs; the engine has memory for them without asking the system for more than it has.
+const MAX_TABLE_ELEMENTS: usize = 10_000_000;
+
+/// The engine gives a guest a part of it and the host's calls the rest.
+const GUEST_STACK_BYTES: usize = 8 << 20;
+
+/// A guest whose time is up notices at its next turn of a loop or call of its own.
+const TIME_TO_STOP: Duration = Duration::from_secs(1);
+
+/// Calls the guest's function; returns its results as text.
+fn compile_and_call(
+    arguments: &Arguments,
+    mut store: Store<Guest>,
+    compiling: &AtomicBool,
+) -> Result<Vec<String>, Failure> {
+    let file = arguments.guest.as_path();
+    let fail = |error: wasmtime::Error| explain(file, arguments.timeout, &error);
+    let module = wasm::module(store.engine(), file)?;
+    let mut linker = Linker::new(store.engine());
+    if arguments.trace {
+        add_to_linker_traced(&mut linker, Guest::state, show).map_err(fail)?;
+    } else {
+        add_to_linker(&mut linker, Guest::state).map_err(fail)?;
+    }
+    wasm::check_imports(file, &module, &linker, &mut store)?;
+    compiling.store(false, Ordering::Relaxed);
     let instance = linker.instantiate(&mut store, &module).map_err(fail)?;
     let (name, function) = function(arguments, &module, instance, &mut store)?;
     let params = params(file, name, &function, &store, &arguments.args)?;
@@ -79,9 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     function
         .call(&mut store, &params, &mut results)
         .map_err(fail)?;
-    results
-        .iter()
-        .try_for_each(|result| print(show_value(result)))
+    Ok(results.iter().map(show_value).collect())
 }
 
 /// The function to call: the one named, or `_start`.
@@ -89,7 +169,7 @@ fn function<'a>(
     arguments: &'a Arguments,
     module: &Module,
     instance: Instance,
-    store: &mut Store<GuestState>,
+    store: &mut Store<Guest>,
 ) -> Result<(&'a str, Func), Failure> {
     let name = arguments.invoke.as_deref().unwrap_or("_start");
     if let Some(function) = instance.get_func(&mut *store, name) {
@@ -98,27 +178,33 @@ fn function<'a>(
     let functions = module
         .exports()
         .filter(|export| export.ty().func().is_some());
-    let names: Vec<_> = functions.map(|export| export.name().to_owned()).collect();
-    let offer = if names.is_empty() {
-        "it exports none".to_owned()
-    } else {
-        format!("it exports {}", names.join(", "))
+    let mut names: Vec<_> = functions.map(|export| on_one_line(export.name())).collect();
+    let more = names.len().saturating_sub(MAX_NAMES_OFFERED);
+    names.truncate(MAX_NAMES_OFFERED);
+    let offer = match (names.as_slice(), more) {
+        ([], _) => "it exports none".to_owned(),
+        (names, 0) => format!("it exports {}", names.join(", ")),
+        (names, more) => format!("it exports {} and {more} more", names.join(", ")),
     };
     Err(Failure::new(
         &arguments.guest,
-        format_args!("no exported function `{name}`; {offer}"),
+        format_args!("no exported function `{}`; {offer}", on_one_line(name)),
     ))
 }
+
+/// A module may export a million functions; a line holds a few.
+const MAX_NAMES_OFFERED: usize = 20;
 
 /// The arguments as the function's parameter types read them.
 fn params(
     file: &Path,
     name: &str,
     function: &Func,
-    store: &Store<GuestState>,
+    store: &Store<Guest>,
     args: &[String],
 ) -> Result<Vec<Val>, Failure> {
     let ty = function.ty(store);
+    let name = on_one_line(name);
     if ty.params().len() != args.len() {
         let problem = format!(
             "`{name}` takes {} arguments, {} were given",
@@ -214,7 +300,7 @@ fn explain(file: &Path, timeout: u64, error: &wasmtime::Error) -> Failure {
     let place = frame.map_or_else(String::new, |frame| {
         let name = frame.func_name().map_or_else(
             || format!("function {}", frame.func_index()),
-            |name| format!("`{name}`"),
+            |name| format!("`{}`", on_one_line(name)),
         );
         frame.module_offset().map_or_else(
             || format!(" in {name}"),

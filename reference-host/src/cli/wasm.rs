@@ -5,7 +5,7 @@ use std::path::Path;
 use wasi_cuda_host::abi::{MODULE, RESERVED_IMPORT};
 use wasmtime::{Engine, Linker, Module, Store};
 
-use super::{Failure, read};
+use super::{Failure, on_one_line, read};
 
 /// Reads a `.wasm` or `.wat` file and compiles it.
 pub(super) fn module(engine: &Engine, file: &Path) -> Result<Module, Failure> {
@@ -59,7 +59,11 @@ pub(super) fn check_imports<T: 'static>(
         };
         return Err(Failure::new(
             file,
-            format_args!("imports `{name}` from `{from}`: {why}"),
+            format_args!(
+                "imports `{}` from `{}`: {why}",
+                on_one_line(name),
+                on_one_line(from)
+            ),
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-use ::wasmtime::{Engine, ExternType, Instance as WasmInstance, Module, Store, ValType};
+use ::wasmtime::{Config, Engine, ExternType, Instance as WasmInstance, Module, Store, ValType};
 
 use super::*;
 use crate::abi::{RESERVED_IMPORT, ValueType};
@@ -13,7 +13,13 @@ fn linker(engine: &Engine) -> Linker<GuestState> {
 }
 
 fn guest_of(text: &str) -> (Store<GuestState>, WasmInstance) {
-    let engine = Engine::default();
+    // Every kind of memory, so that it is the host and not the engine that answers.
+    let mut config = Config::new();
+    config
+        .wasm_memory64(true)
+        .wasm_threads(true)
+        .shared_memory(true);
+    let engine = Engine::new(&config).unwrap();
     let module = Module::new(&engine, wat::parse_str(text).unwrap()).unwrap();
     let mut store = Store::new(&engine, GuestState::new(Host::none().instance()));
     let instance = linker(&engine).instantiate(&mut store, &module).unwrap();
@@ -92,6 +98,7 @@ fn memories_of_every_kind_are_answered_without_a_trap() {
     let table = [
         (r#"(memory (export "memory") 1)"#, NO_DEVICE),
         (r#"(memory (export "memory") i64 1)"#, NO_DEVICE),
+        (r#"(memory (export "memory") 1 1 shared)"#, -2),
         (r#"(memory (export "other") 1)"#, -2),
         (r#"(memory (export "memory") 0)"#, -2),
         (r#"(func (export "memory"))"#, -2),
@@ -109,6 +116,53 @@ fn memories_of_every_kind_are_answered_without_a_trap() {
         // Twice: the second call takes the remembered handle.
         assert_eq!(copy.call(&mut store, ()).unwrap(), expected, "{export}");
         assert_eq!(copy.call(&mut store, ()).unwrap(), expected, "{export}");
+    }
+}
+
+#[test]
+fn instances_that_share_a_state_keep_their_own_memories_once_they_load() {
+    let engine = Engine::default();
+    let guest = |byte: u8, pages: u32| {
+        let text = format!(
+            r#"(module
+                (import "wasi:cuda/host@0.2.0" "wasi_cuda_load_ptx" (func $load (param i32 i32 i32 i32) (result i64)))
+                (import "wasi:cuda/host@0.2.0" "wasi_cuda_last_error_copy" (func $copy (param i32 i32) (result i32)))
+                (memory (export "memory") {pages})
+                (data (i32.const 0) "\{byte:02x}")
+                (func (export "load") (result i64)
+                    (call $load (i32.const 0) (i32.const 1) (i32.const 0) (i32.const 1)))
+                (func (export "copy") (result i32) (call $copy (i32.const 100) (i32.const 65436))))"#
+        );
+        Module::new(&engine, wat::parse_str(text).unwrap()).unwrap()
+    };
+    let mut store = Store::new(&engine, GuestState::new(Host::soft().instance()));
+    let linker = linker(&engine);
+    // An entry name that is not UTF-8 is refused by its own code, so the code tells whose memory was read.
+    let first = linker.instantiate(&mut store, &guest(b'a', 1)).unwrap();
+    let second = linker.instantiate(&mut store, &guest(0xff, 2)).unwrap();
+    let load = |store: &mut Store<GuestState>, guest: &WasmInstance| {
+        guest
+            .get_typed_func::<(), i64>(&mut *store, "load")
+            .unwrap()
+            .call(store, ())
+            .unwrap()
+    };
+    for _ in 0..2 {
+        assert_eq!(load(&mut store, &first), -4);
+        assert_eq!(load(&mut store, &second), -9);
+        for (writer, other) in [(&first, &second), (&second, &first)] {
+            let memories =
+                [writer, other].map(|guest| guest.get_memory(&mut store, "memory").unwrap());
+            for memory in memories {
+                memory.data_mut(&mut store)[100..200].fill(0);
+            }
+            let copy = writer
+                .get_typed_func::<(), i32>(&mut store, "copy")
+                .unwrap();
+            assert!(copy.call(&mut store, ()).unwrap() > 0);
+            let written = memories.map(|memory| memory.data(&store)[100] != 0);
+            assert_eq!(written, [true, false]);
+        }
     }
 }
 

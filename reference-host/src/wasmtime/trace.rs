@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ::wasmtime::{Caller, FuncType, Linker, Result, Val, ValType};
 
-use super::{GuestState, guest};
+use super::{GuestState, check_memory, guest};
 use crate::abi::{AbiError, Import, MODULE, Value, ValueType};
 use crate::calls;
 
@@ -63,6 +63,7 @@ pub fn add_to_linker_traced<T: 'static>(
             ty,
             move |mut caller: Caller<'_, T>, params, results| {
                 let args: Vec<Value> = params.iter().filter_map(abi_value).collect();
+                check_memory(&mut caller, state);
                 let (instance, memory) = guest(&mut caller, state);
                 let start = Instant::now();
                 let result = calls::call(import, instance, memory, &args);

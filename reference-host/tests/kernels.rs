@@ -11,7 +11,7 @@ const NOT_AVAILABLE: i32 = -1;
 const LAUNCH_FAILED: i32 = -5;
 
 /// `add` sums two arrays, `copy` moves one word, `poke` writes near a window, `count` keeps a variable, `stop` traps,
-/// `spin` never ends.
+/// `spin` never ends, `pair` takes two words as one aggregate, `short` and `triple` take what no record holds.
 const PTX: &str = "
 .version 7.0
 .target sm_52
@@ -90,6 +90,28 @@ done:
 {
 again:
     bra again;
+}
+
+.visible .entry pair(.param .align 4 .b8 words[8], .param .u64 out)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    ld.param.u32 %r1, [words];
+    ld.param.u32 %r2, [words+4];
+    ld.param.u64 %rd1, [out];
+    sub.u32 %r1, %r1, %r2;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+
+.visible .entry short(.param .u16 value)
+{
+    ret;
+}
+
+.visible .entry triple(.param .align 4 .b8 words[12])
+{
+    ret;
 }
 ";
 
@@ -339,6 +361,24 @@ fn arguments_that_do_not_fit_the_parameters_never_reach_the_kernel() {
             assert_eq!(guest.one(copy, args), -9, "{args:?}");
         }
         assert_eq!(guest.one(copy, &[ptr(0, 4), ptr(4, 4)]), fits);
+    }
+}
+
+#[test]
+fn a_parameter_takes_any_record_of_its_size_and_no_other() {
+    let mut guest = Guest::new(&Host::soft());
+    let pair = guest.load("pair");
+    let words = 7u64 << 32 | 50;
+    for arg in [Arg::U64(words), Arg::I64(words as i64), Arg::F64(words)] {
+        guest.set_word(0, 0);
+        assert_eq!((guest.one(pair, &[arg, ptr(0, 4)]), guest.word(0)), (0, 43));
+    }
+    assert_eq!(guest.one(pair, &[Arg::U32(50), ptr(0, 4)]), -9);
+    assert_eq!(guest.one(pair, &[Arg::U32(50), Arg::U32(7), ptr(0, 4)]), -9);
+    let (short, triple) = (guest.load("short"), guest.load("triple"));
+    for arg in [Arg::U32(1), Arg::U64(1), ptr(0, 4)] {
+        assert_eq!(guest.one(short, &[arg]), -9);
+        assert_eq!(guest.one(triple, &[arg]), -9);
     }
 }
 

@@ -16,12 +16,17 @@ use crate::sync::Arc;
 struct Fake {
     params: Vec<u32>,
     refuses: bool,
+    allocates_on_write: bool,
 }
 
 #[derive(Debug)]
 struct FakeKernel(Vec<u32>);
 
 impl Device for Fake {
+    fn allocates_on_write(&self) -> bool {
+        self.allocates_on_write
+    }
+
     fn load(&self, _: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         if self.refuses || entry == "missing" {
             return Err(DeviceError::NoSuchEntry(entry.into()));

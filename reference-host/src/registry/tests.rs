@@ -257,3 +257,62 @@ fn eight_threads_at_the_cap_never_pass_it() {
     }
     assert!(registry.register(owner, 4, Arc::new(0)).is_err());
 }
+
+#[test]
+fn eight_owners_that_come_and_go_never_pass_the_budget_together() {
+    const THREADS: usize = 8;
+    const ROUNDS: usize = 2000;
+    const BUDGET: u64 = 12;
+    let registry = Registry::<u32>::new(
+        Limits {
+            count: 4,
+            bytes: 16,
+        },
+        Limits {
+            count: BUDGET,
+            bytes: BUDGET * 4,
+        },
+    );
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (registry, over) = (&registry, &over);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let owner = registry.owner();
+                    // One more than an owner may hold, and not always room for as many.
+                    for entry in 0..5 {
+                        let stored = if (thread + round + entry) % 2 == 0 {
+                            registry.register(owner, 4, Arc::new(0))
+                        } else {
+                            registry
+                                .reserve(owner, 4)
+                                .map(|quota| quota.commit(Arc::new(0)))
+                        };
+                        let usage = registry.usage();
+                        if usage.count > BUDGET || usage.bytes != usage.count * 4 {
+                            over.store(true, Ordering::SeqCst);
+                        }
+                        match stored {
+                            Ok(id) => assert!(registry.lookup(owner, id).is_some()),
+                            Err(OverLimit::Count { limit: 4, .. }) => {
+                                assert_eq!(registry.len(owner), 4)
+                            }
+                            Err(_) => {}
+                        }
+                    }
+                    registry.remove_owner(owner);
+                    assert!(registry.is_empty(owner));
+                }
+            });
+        }
+    });
+    assert!(!over.load(Ordering::SeqCst));
+    assert_eq!(registry.usage(), Usage::default());
+    // However the threads ran, the budget is whole again: three owners fill it, a fourth gets nothing.
+    for _ in 0..3 {
+        let owner = registry.owner();
+        assert!((0..4).all(|_| registry.register(owner, 4, Arc::new(0)).is_ok()));
+    }
+    assert!(registry.register(registry.owner(), 4, Arc::new(0)).is_err());
+}

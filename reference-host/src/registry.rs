@@ -203,6 +203,8 @@ impl<T: ?Sized> Reservation<'_, T> {
         let (registry, owner, bytes) = (self.registry, self.owner, self.bytes);
         // The entry takes the quota over.
         std::mem::forget(self);
+        // Where the owner has ended meanwhile, the value goes after the lock is released.
+        let _last = Arc::clone(&value);
         let state = &mut *registry.state.lock();
         if let Some(shelf) = state.shelf(owner) {
             shelf.reserved = shelf.reserved.minus(bytes);

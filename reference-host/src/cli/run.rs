@@ -44,8 +44,8 @@ pub(crate) struct Arguments {
     timeout: u64,
     /// Fail a launch whose kernel runs more than N warp instructions
     ///
-    /// One warp instruction is one instruction for up to 32 threads; the software GPU runs very roughly 100 million a
-    /// second. The guest gets launch-failed and goes on.
+    /// One warp instruction is one instruction for up to 32 threads; the software GPU runs between 100 million and
+    /// 1000 million a second. The guest gets launch-failed and goes on.
     #[arg(long, value_name = "N", default_value_t = 10_000_000_000, value_parser = value_parser!(u64).range(1..))]
     watchdog: u64,
 }

@@ -12,7 +12,7 @@ pub struct SoftDevice {
 }
 
 impl SoftDevice {
-    /// A device whose watchdog stops a kernel after about a second.
+    /// A device whose watchdog stops a kernel after a second or two at most.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Device for SoftDevice {
     }
 }
 
-/// The interpreter executes 50 to 100 million warp instructions a second.
+/// The interpreter executes at least 50 to 100 million warp instructions a second, short loops ten times as many.
 const DEFAULT_INSTRUCTION_BUDGET: u64 = 100_000_000;
 
 /// Where guest memory begins in the device's address space. Aligned to more than any access, so that an address

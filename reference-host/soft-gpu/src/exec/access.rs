@@ -1,7 +1,7 @@
 //! The memory of a fragment, and what loads, stores and atomics have in common.
 
 use super::LaneFault;
-use super::lanes::{LANES, Lanes64, Registers};
+use super::lanes::{LANES, Lanes32, Lanes64, Registers};
 use super::local::Local;
 use crate::code::{Address, Element, NONE, Space};
 use crate::fault::FaultKind;
@@ -88,11 +88,13 @@ pub(super) fn consecutive(registers: &Registers<'_>, address: Address, stride: u
     if address.base == NONE {
         return None;
     }
+    let row = stride.trailing_zeros() as usize & 3;
     let first = if address.narrow {
         let base = &registers.r32[address.base as usize];
+        let ramp = &RAMPS32[row];
         let mut difference = 0;
-        for lane in 1..LANES {
-            difference |= base[lane].wrapping_sub(base[lane - 1]) ^ stride as u32;
+        for lane in 0..LANES {
+            difference |= base[lane] ^ base[0].wrapping_add(ramp[lane]);
         }
         let first = base[0].wrapping_add(address.offset.cast_unsigned());
         (difference == 0).then_some(u64::from(first))
@@ -101,9 +103,10 @@ pub(super) fn consecutive(registers: &Registers<'_>, address: Address, stride: u
         if base[1].wrapping_sub(base[0]) != stride {
             return None;
         }
+        let ramp = &RAMPS64[row];
         let mut difference = 0;
-        for lane in 1..LANES {
-            difference |= base[lane].wrapping_sub(base[lane - 1]) ^ stride;
+        for lane in 0..LANES {
+            difference |= base[lane] ^ base[0].wrapping_add(ramp[lane]);
         }
         (difference == 0).then(|| base[0].wrapping_add_signed(i64::from(address.offset)))
     };
@@ -191,3 +194,25 @@ pub(super) fn value_of(
         u64::from(registers.r32[source as usize][lane])
     }
 }
+
+/// How far each lane's element lies behind the first lane's, for elements of 1, 2, 4 and 8 bytes.
+static RAMPS64: [Lanes64; 4] = {
+    let mut ramps = [[0; LANES]; 4];
+    let mut at = 0;
+    while at < 4 * LANES {
+        ramps[at / LANES][at % LANES] = ((at % LANES) as u64) << (at / LANES);
+        at += 1;
+    }
+    ramps
+};
+
+/// The same for 32-bit addresses.
+static RAMPS32: [Lanes32; 4] = {
+    let mut ramps = [[0; LANES]; 4];
+    let mut at = 0;
+    while at < 4 * LANES {
+        ramps[at / LANES][at % LANES] = RAMPS64[at / LANES][at % LANES] as u32;
+        at += 1;
+    }
+    ramps
+};

@@ -7,6 +7,9 @@
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
+/// Lanes that are computed together: as many as make one or two wide vectors.
+const GROUP: usize = 8;
+
 /// Every lane active.
 pub(crate) const FULL: u32 = u32::MAX;
 
@@ -42,10 +45,24 @@ pub(crate) struct Registers<'w> {
 }
 
 /// Defines the shapes `name(dest <- sources)`.
+///
+/// With every lane active, a few lanes at a time go from register to register, without a copy of the result in between; a
+/// destination may be a source.
 macro_rules! shapes {
-    ($( $name:ident: $put:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
+    ($( $name:ident: $put:ident($to:ident) <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
         #[inline(always)]
         pub(crate) fn $name(&mut self, s: Slots, active: u32, f: impl Fn($($ty),+) -> $out) {
+            if active == FULL {
+                for group in 0..LANES / GROUP {
+                    $( let $src = self.$file[s.$src as usize].as_chunks::<GROUP>().0[group]; )+
+                    let mut out: [$out; GROUP] = [0; GROUP];
+                    for lane in 0..GROUP {
+                        out[lane] = f($($src[lane]),+);
+                    }
+                    self.$to[s.d as usize].as_chunks_mut::<GROUP>().0[group] = out;
+                }
+                return;
+            }
             $( let $src = &self.$file[s.$src as usize]; )+
             let mut out: [$out; LANES] = [0; LANES];
             for lane in 0..LANES {
@@ -73,23 +90,23 @@ macro_rules! comparisons {
 
 impl Registers<'_> {
     shapes! {
-        r1: put32 <- a.r32: u32; u32
-        r2: put32 <- a.r32: u32, b.r32: u32; u32
-        r3: put32 <- a.r32: u32, b.r32: u32, c.r32: u32; u32
-        r4: put32 <- a.r32: u32, b.r32: u32, c.r32: u32, e.r32: u32; u32
-        d1: put64 <- a.r64: u64; u64
-        d2: put64 <- a.r64: u64, b.r64: u64; u64
-        d3: put64 <- a.r64: u64, b.r64: u64, c.r64: u64; u64
+        r1: put32(r32) <- a.r32: u32; u32
+        r2: put32(r32) <- a.r32: u32, b.r32: u32; u32
+        r3: put32(r32) <- a.r32: u32, b.r32: u32, c.r32: u32; u32
+        r4: put32(r32) <- a.r32: u32, b.r32: u32, c.r32: u32, e.r32: u32; u32
+        d1: put64(r64) <- a.r64: u64; u64
+        d2: put64(r64) <- a.r64: u64, b.r64: u64; u64
+        d3: put64(r64) <- a.r64: u64, b.r64: u64, c.r64: u64; u64
         // 64-bit values with 32-bit counts: shifts and bit fields.
-        d1r1: put64 <- a.r64: u64, b.r32: u32; u64
-        d1r2: put64 <- a.r64: u64, b.r32: u32, c.r32: u32; u64
-        d2r1: put64 <- a.r64: u64, b.r64: u64, c.r32: u32; u64
-        d2r2: put64 <- a.r64: u64, b.r64: u64, c.r32: u32, e.r32: u32; u64
+        d1r1: put64(r64) <- a.r64: u64, b.r32: u32; u64
+        d1r2: put64(r64) <- a.r64: u64, b.r32: u32, c.r32: u32; u64
+        d2r1: put64(r64) <- a.r64: u64, b.r64: u64, c.r32: u32; u64
+        d2r2: put64(r64) <- a.r64: u64, b.r64: u64, c.r32: u32, e.r32: u32; u64
         // Widening and narrowing.
-        widen1: put64 <- a.r32: u32; u64
-        widen2: put64 <- a.r32: u32, b.r32: u32; u64
-        widen3: put64 <- a.r32: u32, b.r32: u32, c.r64: u64; u64
-        narrow1: put32 <- a.r64: u64; u32
+        widen1: put64(r64) <- a.r32: u32; u64
+        widen2: put64(r64) <- a.r32: u32, b.r32: u32; u64
+        widen3: put64(r64) <- a.r32: u32, b.r32: u32, c.r64: u64; u64
+        narrow1: put32(r32) <- a.r64: u64; u32
     }
 
     comparisons! {

@@ -4,6 +4,8 @@
 //! block changes. Such operations move to the kernel's prologue, whose results every warp starts with, as it starts with constants.
 //! The pass also finds which registers may be read before they are written, so that only those need clearing between warps.
 
+use hashbrown::HashMap;
+
 use crate::code::{Access, Code, Element, Function, NONE, Op, Space, Special};
 use crate::exec::lanes::RegisterCount;
 use crate::exec::shape::Class;
@@ -64,6 +66,7 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
     for &(slot, _) in &function.constants64 {
         invariant.insert((Class::R64, slot));
     }
+    let constants: HashMap<u32, u64> = function.constants64.iter().copied().collect();
     let mut kept = Vec::with_capacity(ops.len());
     let mut prologue = Vec::new();
     let mut guarded = 0u32;
@@ -71,7 +74,7 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
         if let Op::Guard { skip, .. } = op {
             guarded = skip.saturating_add(1);
         }
-        let free = guarded == 0 && is_invariant(code, op, &invariant, function, param_bytes);
+        let free = guarded == 0 && is_invariant(code, op, &invariant, &constants, param_bytes);
         guarded = guarded.saturating_sub(1);
         let mut single = free;
         writes(code, op, |register| single &= !more.contains(register));
@@ -98,7 +101,7 @@ fn is_invariant(
     code: &Code,
     op: &Op,
     invariant: &Set,
-    function: &Function,
+    constants: &HashMap<u32, u64>,
     param_bytes: u32,
 ) -> bool {
     match op {
@@ -118,22 +121,18 @@ fn is_invariant(
                 | Special::One
         ),
         Op::DynamicShared { .. } => true,
-        Op::Load(access) => parameter_offset(access, function)
+        Op::Load(access) => parameter_offset(access, constants)
             .is_some_and(|offset| in_bounds(access, offset, param_bytes)),
         _ => false,
     }
 }
 
 /// The offset in the parameter buffer that an access always goes to.
-fn parameter_offset(access: &Access, function: &Function) -> Option<u64> {
+fn parameter_offset(access: &Access, constants: &HashMap<u32, u64>) -> Option<u64> {
     if access.space != Space::KernelParam || access.address.narrow {
         return None;
     }
-    let base = function
-        .constants64
-        .iter()
-        .find(|(slot, _)| *slot == access.address.base)?
-        .1;
+    let base = constants.get(&access.address.base)?;
     base.checked_add_signed(i64::from(access.address.offset))
 }
 

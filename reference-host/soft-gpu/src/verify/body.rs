@@ -45,7 +45,7 @@ pub(crate) struct Label<'a> {
 }
 
 /// Sizes of an indirect callee's results and parameters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Prototype {
     pub(crate) results: Vec<u32>,
     pub(crate) params: Vec<u32>,
@@ -337,22 +337,24 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The signature that all functions of a `.calltargets` list have.
-    pub(crate) fn call_targets(&mut self, targets: &[Name<'a>]) -> Checked<Prototype> {
-        let mut common: Option<Prototype> = None;
+    /// A function that has the signature of all those of a `.calltargets` list.
+    pub(crate) fn call_targets(&mut self, targets: &[Name<'a>]) -> Checked<u32> {
+        let mut first: Option<u32> = None;
         for &name in targets {
-            let Symbol::Function(index) = self.symbol(name)? else {
-                return fail(
-                    name.pos,
-                    SemanticError::OperandForm {
-                        expected: "a device function",
-                        found: "another name",
-                    },
-                );
+            let index = match self.symbol(name)? {
+                Symbol::Function(index) => index,
+                other => {
+                    return fail(
+                        name.pos,
+                        SemanticError::OperandForm {
+                            expected: "a device function",
+                            found: other.form(),
+                        },
+                    );
+                }
             };
-            let (results, params) = self.signature(index);
-            let one = Prototype { results, params };
-            if common.as_ref().is_some_and(|common| *common != one) {
+            let first = *first.get_or_insert(index);
+            if index != first && !self.have_one_signature(index, first) {
                 return fail(
                     name.pos,
                     Unsupported::Declaration(
@@ -360,9 +362,14 @@ impl<'a> Body<'a> {
                     ),
                 );
             }
-            common = Some(one);
         }
-        Ok(common.unwrap_or_default())
+        Ok(first.unwrap_or(NONE))
+    }
+
+    fn have_one_signature(&self, one: u32, other: u32) -> bool {
+        let [one, other] = [one, other].map(|index| self.declared.get(index as usize));
+        one.zip(other)
+            .is_some_and(|(one, other)| one.params == other.params && one.results == other.results)
     }
 
     /// Sizes of a function's results and parameters.

@@ -14,6 +14,9 @@ use crate::code::{FormalParam, Function, NONE};
 use crate::module::{Entry, Param as EntryParam};
 use crate::types::Type;
 
+/// Most parameters of a function; each takes 16 bytes of its frame.
+const MAX_FORMALS: usize = 4096;
+
 /// Most bytes of kernel parameters.
 const MAX_PARAM_BYTES: u64 = 32764;
 
@@ -232,10 +235,8 @@ impl<'a> Verifier<'a> {
                     body.scopes.declare(*name, Symbol::BranchTable(index))?;
                 }
                 Stmt::CallTargets { name, targets } => {
-                    let lowered = body.call_targets(targets)?;
-                    let index = u32::try_from(body.prototypes.len()).unwrap_or(NONE);
-                    body.prototypes.push(lowered);
-                    body.scopes.declare(*name, Symbol::Prototype(index))?;
+                    let function = body.call_targets(targets)?;
+                    body.scopes.declare(*name, Symbol::CallTargets(function))?;
                 }
             }
         }
@@ -445,6 +446,16 @@ impl<'a> Verifier<'a> {
 
 /// The formal parameters or results of a function.
 fn formals(params: &[Param<'_>], version: (u32, u32)) -> Checked<Vec<Formal>> {
+    if let Some(param) = params.get(MAX_FORMALS) {
+        return fail(
+            param.name.pos,
+            Unsupported::Limit {
+                what: "parameters of a function",
+                count: params.len() as u64,
+                limit: MAX_FORMALS as u64,
+            },
+        );
+    }
     params.iter().map(|param| formal(param, version)).collect()
 }
 

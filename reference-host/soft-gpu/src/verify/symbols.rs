@@ -46,8 +46,10 @@ pub(crate) enum Symbol {
     Function(u32),
     /// Index into the running function's labels.
     Label(u32),
-    /// Index into the running function's prototypes, those of `.calltargets` lists included.
+    /// Index into the running function's prototypes.
     Prototype(u32),
+    /// `.calltargets` list: a function that has the signature of all of them.
+    CallTargets(u32),
     /// Index into the code's branch tables.
     BranchTable(u32),
 }
@@ -66,6 +68,7 @@ impl Symbol {
             Self::Function(_) => "a function",
             Self::Label(_) => "a label",
             Self::Prototype(_) => "a call prototype",
+            Self::CallTargets(_) => "a call target list",
             Self::BranchTable(_) => "a branch target list",
         }
     }

@@ -9,6 +9,7 @@ mod faults;
 mod float;
 mod harness;
 mod integer;
+mod limits;
 mod memory;
 mod traps;
 mod warp;

@@ -241,6 +241,10 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                         .unwrap_or_default();
                     (Callee::Indirect(slot), results, params)
                 }
+                Symbol::CallTargets(function) => {
+                    let (results, params) = body.signature(function);
+                    (Callee::Indirect(slot), results, params)
+                }
                 other => {
                     return fail(
                         name.pos,

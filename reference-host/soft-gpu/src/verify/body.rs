@@ -263,6 +263,16 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Where the frame ends so far.
+    pub(crate) fn frame_end(&self) -> u64 {
+        self.frame_cursor
+    }
+
+    /// Gives back what was reserved since [`Body::frame_end`] said `end`: the scope that it was for has ended.
+    pub(crate) fn shrink_frame(&mut self, end: u64) {
+        self.frame_cursor = end;
+    }
+
     /// Reserves bytes of the frame.
     pub(crate) fn frame(
         &mut self,
@@ -276,15 +286,16 @@ impl<'a> Body<'a> {
         if end > MAX_FRAME_BYTES {
             return fail(
                 pos,
-                SemanticError::TooLarge {
+                Unsupported::Limit {
                     what,
-                    bytes: end,
+                    count: end,
                     limit: MAX_FRAME_BYTES,
                 },
             );
         }
         self.frame_cursor = end;
-        self.function.frame_bytes = u32::try_from(end.next_multiple_of(16)).unwrap_or(u32::MAX);
+        let frame_bytes = u32::try_from(end.next_multiple_of(16)).unwrap_or(u32::MAX);
+        self.function.frame_bytes = self.function.frame_bytes.max(frame_bytes);
         Ok(u32::try_from(start).unwrap_or(u32::MAX))
     }
 

@@ -190,15 +190,22 @@ impl<'a> Verifier<'a> {
         body.begin_block();
         self.parameters(body, function)?;
         let mut next_scope = 1usize;
+        let mut frame_ends = Vec::new();
         declare_labels(body, scopes.first())?;
         for stmt in stmts {
             match stmt {
                 Stmt::Open => {
                     body.scopes.open();
+                    frame_ends.push(body.frame_end());
                     declare_labels(body, scopes.get(next_scope))?;
                     next_scope = next_scope.saturating_add(1);
                 }
-                Stmt::Close => body.scopes.close(),
+                Stmt::Close => {
+                    body.scopes.close();
+                    if let Some(end) = frame_ends.pop() {
+                        body.shrink_frame(end);
+                    }
+                }
                 Stmt::Variable(variable) => self.local_variable(body, function, variable)?,
                 Stmt::Label(name) => {
                     body.at(self.source, name.pos);
@@ -280,7 +287,7 @@ impl<'a> Verifier<'a> {
             .chain(&results)
             .map(|bytes| u64::from(bytes.next_multiple_of(16)))
             .sum();
-        body.frame("a function's parameters", bytes, 16, function.name.pos)?;
+        body.frame("bytes of a function's frame", bytes, 16, function.name.pos)?;
         for ((param, &offset), &bytes) in function.params.iter().zip(&param_offsets).zip(&params) {
             self.formal(body, param, offset, bytes, false)?;
         }
@@ -395,11 +402,7 @@ impl<'a> Verifier<'a> {
             VarSpace::Local | VarSpace::Param => {
                 no_initialiser(variable)?;
                 let shape = shape_of(variable)?;
-                let what = if variable.space == VarSpace::Local {
-                    "local memory"
-                } else {
-                    "a function's parameters"
-                };
+                let what = "bytes of a function's frame";
                 if variable.dims.iter().any(Option::is_none) {
                     return fail(
                         name.pos,

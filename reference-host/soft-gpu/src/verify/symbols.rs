@@ -223,7 +223,13 @@ impl<'a> Scopes<'a> {
 
     /// The innermost register range that `name` is a member of: depth, id, index and type.
     fn range_of(&self, name: &str) -> Option<(usize, u32, u32, Type)> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // An index has ten digits at most, however many a name ends in.
+        let digits = name
+            .bytes()
+            .rev()
+            .take(10)
+            .take_while(u8::is_ascii_digit)
+            .count();
         // The split may fall anywhere within the digits: `%r1<10>` declares `%r15`. Indices have no leading zeros.
         let first = name.len().saturating_sub(digits);
         for at in first..name.len() {

@@ -250,6 +250,20 @@ fn a_huge_register_declaration_costs_nothing() {
     assert_eq!(kernel.run(1), [4]);
 }
 
+/// A scope's memory is its own while it lasts, and its parent's is untouched by it.
+#[test]
+fn memory_of_nested_scopes() {
+    let mut kernel = Kernel::new(
+        "",
+        ".local .u32 outer; st.local.u32 [outer], 1;\n\
+         { .local .u32 a; st.local.u32 [a], 20; { .local .u32 b; st.local.u32 [b], 300; ld.local.u32 %r1, [b]; }\n\
+           ld.local.u32 %r2, [a]; add.u32 %r1, %r1, %r2; }\n\
+         { .local .u32 c; st.local.u32 [c], 4000; ld.local.u32 %r2, [c]; add.u32 %r1, %r1, %r2; }\n\
+         ld.local.u32 %r2, [outer]; add.u32 %r1, %r1, %r2; st.global.u32 [%data], %r1;",
+    );
+    assert_eq!(kernel.run(1), [4321]);
+}
+
 #[test]
 fn deeply_nested_scopes_keep_their_names_apart() {
     let mut code = "mov.u32 %r1, 0;".to_owned();

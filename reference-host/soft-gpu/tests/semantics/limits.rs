@@ -39,6 +39,20 @@ fn parameters_of_a_function() {
     assert_eq!(limit_of(&source(4097)), Some((4097, 4096)));
 }
 
+/// What one scope's calls took of the frame, the next scope's have again.
+#[test]
+fn calls_in_scopes_of_their_own() {
+    let call = "{ .param .b32 x; st.param.b32 [x], 1; call f, (x); }\n".repeat(10_000);
+    let source =
+        format!("{HEAD}.func f(.param .b32 a) {{ ret; }}\n.entry k() {{\n{call} ret; }}\n");
+    assert_eq!(limit_of(&source), None);
+    let apart: String = (0..10_000)
+        .map(|at| format!(".param .b32 x{at};\n"))
+        .collect();
+    let source = format!("{HEAD}.entry k() {{\n{apart} ret; }}\n");
+    assert_eq!(limit_of(&source), Some((65540, 65536)));
+}
+
 #[test]
 fn local_and_global_memory() {
     let local = |bytes: u32| format!("{HEAD}.entry k() {{ .local .b8 own[{bytes}]; ret; }}\n");

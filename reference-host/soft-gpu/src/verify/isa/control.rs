@@ -368,7 +368,7 @@ fn argument<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -> Check
     let ty = word_of(operand, bytes)?;
     let slot = body.source(operand, ty)?;
     let offset = body.frame(
-        "the function's frame",
+        "bytes of a function's frame",
         u64::from(bytes),
         u64::from(bytes),
         operand.pos,
@@ -405,7 +405,7 @@ fn result<'a>(
     let ty = word_of(operand, bytes)?;
     let slot = body.dest(operand, ty)?;
     let offset = body.frame(
-        "the function's frame",
+        "bytes of a function's frame",
         u64::from(bytes),
         u64::from(bytes),
         operand.pos,

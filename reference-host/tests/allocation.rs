@@ -1,4 +1,4 @@
-//! A refused call allocates next to nothing, whatever length the guest gave.
+//! A refused call allocates next to nothing, whatever length the guest gave; a host without memory fails the call.
 
 #![allow(
     unsafe_code,
@@ -6,32 +6,51 @@
 )]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wasi_cuda_host::calls::{self, LaunchArgs};
 use wasi_cuda_host::{Host, Instance};
 
-/// The system's allocator, with a sum of all bytes asked for.
+/// The system's allocator, with a sum of all bytes asked for, which refuses one large request on demand.
 struct Counting;
 
 static ASKED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every method hands its arguments to the system's allocator unchanged and returns what that returns.
+/// How many large requests are still granted before one is refused.
+static GRANTED: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+const LARGE_BYTES: usize = 1 << 20;
+
+/// Counts a request, and tells whether it is the one to refuse.
+fn refused(size: usize) -> bool {
+    ASKED_BYTES.fetch_add(size, Ordering::SeqCst);
+    size >= LARGE_BYTES && GRANTED.fetch_sub(1, Ordering::SeqCst) == 0
+}
+
+// SAFETY: every method hands its arguments to the system's allocator unchanged and returns what that returns, or
+// returns null and leaves everything as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED_BYTES.fetch_add(layout.size(), Ordering::SeqCst);
+        if refused(layout.size()) {
+            return null_mut();
+        }
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ASKED_BYTES.fetch_add(layout.size(), Ordering::SeqCst);
+        if refused(layout.size()) {
+            return null_mut();
+        }
         // SAFETY: the caller keeps the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        ASKED_BYTES.fetch_add(new_size, Ordering::SeqCst);
+        if refused(new_size) {
+            return null_mut();
+        }
         // SAFETY: the caller keeps the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
@@ -150,6 +169,11 @@ fn launch(instance: &mut Instance, memory: &mut [u8], args_ptr: i32, args_len: i
 
 // The only test of this file: another one running beside it would add to the sum.
 #[test]
+fn the_host_asks_for_memory_only_where_it_must_and_takes_no_for_an_answer() {
+    refusals_allocate_nothing();
+    a_buffer_that_the_host_has_no_memory_for_fails_the_copy();
+}
+
 fn refusals_allocate_nothing() {
     let mut instance = Host::soft().instance();
     let mut memory = vec![0; 65_536];
@@ -181,4 +205,38 @@ fn refusals_allocate_nothing() {
         0
     );
     assert!(ASKED_BYTES.load(Ordering::SeqCst) - before >= 1 << 20);
+}
+
+/// Refuses each of the large requests behind a first write in turn, until the write gets all that it asks for.
+fn a_buffer_that_the_host_has_no_memory_for_fails_the_copy() {
+    let mut instance = Host::soft().instance();
+    let mut memory = vec![7; 65_536];
+    let handle = calls::alloc(&mut instance, 1 << 20, 0);
+    let (lo, hi) = (handle as i32, (handle >> 32) as i32);
+    let mut refusals = 0;
+    loop {
+        GRANTED.store(refusals, Ordering::SeqCst);
+        let result = calls::memcpy_h2d(&mut instance, Some(&mut memory), lo, hi, 0, 4);
+        GRANTED.store(usize::MAX, Ordering::SeqCst);
+        if result == 0 {
+            break;
+        }
+        assert_eq!(result, -5);
+        assert!(calls::last_error_len(&mut instance) > 0);
+        // The buffer is as it was.
+        memory.fill(7);
+        assert_eq!(
+            calls::memcpy_d2h(&mut instance, Some(&mut memory), 0, lo, hi, 4),
+            0
+        );
+        assert_eq!(&memory[..5], [0, 0, 0, 0, 7]);
+        memory.fill(7);
+        refusals += 1;
+    }
+    assert!(refusals > 0, "the write asked for no memory");
+    assert_eq!(
+        calls::memcpy_d2h(&mut instance, Some(&mut memory), 4096, lo, hi, 8),
+        0
+    );
+    assert_eq!(&memory[4096..4104], [7, 7, 7, 7, 0, 0, 0, 0]);
 }

@@ -1,3 +1,4 @@
+use bytemuck::allocation::try_zeroed_slice_box;
 use smallvec::SmallVec;
 use soft_gpu::{Entry, Globals, LaunchConfig, Memory, Module, launch};
 
@@ -12,7 +13,7 @@ pub struct SoftDevice {
 }
 
 impl SoftDevice {
-    /// A device whose watchdog stops a kernel after a second or two at most.
+    /// A device whose watchdog stops a kernel after a few seconds at most.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -20,11 +21,13 @@ impl SoftDevice {
         }
     }
 
-    /// The same device with another watchdog: a launch that executes more warp instructions than this fails.
+    /// The same device with another watchdog: a launch that uses up more weighted warp instructions than this fails.
+    ///
+    /// A warp instruction serves up to 32 threads, and is weighted by how long it takes: a simple one counts as one.
     #[must_use]
-    pub const fn instruction_budget(self, warp_instructions: u64) -> Self {
+    pub const fn instruction_budget(self, weighted_warp_instructions: u64) -> Self {
         Self {
-            instruction_budget: warp_instructions,
+            instruction_budget: weighted_warp_instructions,
         }
     }
 }
@@ -64,8 +67,8 @@ impl Device for SoftDevice {
     }
 }
 
-/// The interpreter executes at least 50 to 100 million warp instructions a second, short loops ten times as many.
-const DEFAULT_INSTRUCTION_BUDGET: u64 = 100_000_000;
+/// Weighted warp instructions, each of which stands for about ten nanoseconds.
+const DEFAULT_INSTRUCTION_BUDGET: u64 = 200_000_000;
 
 /// Where guest memory begins in the device's address space. Aligned to more than any access, so that an address
 /// is as aligned as the guest offset it stands for.
@@ -233,14 +236,12 @@ impl Buffer for HostBuffer {
     }
 }
 
-/// Zero bytes, or an error where the host has no room for them.
+/// Zero bytes, or an error where the host has no room for them. Pages that nobody touches take no memory.
 fn zeros(len_bytes: u64) -> Result<Box<[u8]>, DeviceError> {
-    let len = usize::try_from(len_bytes).map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
-    // Asking for room first turns a refusal into an error; asking for zeros then takes pages nobody touched yet.
-    Vec::<u8>::new()
-        .try_reserve_exact(len)
-        .map_err(|_| DeviceError::OutOfMemory(len_bytes))?;
-    Ok(vec![0; len].into_boxed_slice())
+    usize::try_from(len_bytes)
+        .ok()
+        .and_then(|len| try_zeroed_slice_box(len).ok())
+        .ok_or(DeviceError::OutOfMemory(len_bytes))
 }
 
 const COPY_TOO_LONG: DeviceError =

@@ -1,7 +1,7 @@
 //! The command line: what it prints, on which stream, and how it exits.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A folder of guests for one test, removed with it.
 struct Folder(PathBuf);
@@ -87,7 +87,7 @@ fn a_trace_has_one_line_per_call_on_standard_error() {
 }
 
 /// A guest that is out of time at once may not have reached a function that could be named.
-const STOPPED: &str = "stopped after 0 s";
+const STOPPED: &str = "stopped after 0.001 s";
 
 #[test]
 fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
@@ -100,12 +100,26 @@ fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
         (guest.clone(), &["--invoke", "trap"], "`inner`"),
         (
             guest.clone(),
-            &["--invoke", "spin", "--timeout", "0"],
+            &["--invoke", "spin", "--timeout", "0.001"],
             STOPPED,
         ),
         (guest.clone(), &["--invoke", "nope"], "`nope`"),
         (guest.clone(), &[], "`_start`"),
-        (guest.clone(), &["--invoke", "add", "1"], "2 arguments"),
+        (
+            guest.clone(),
+            &["--invoke", "add", "1"],
+            "`add` takes 2 arguments, 1 was given",
+        ),
+        (
+            guest.clone(),
+            &["--invoke", "half"],
+            "`half` takes 1 argument, none were given",
+        ),
+        (
+            guest.clone(),
+            &["--invoke", "spin", "1", "2"],
+            "`spin` takes no arguments, 2 were given",
+        ),
         (guest, &["--invoke", "add", "1", "x"], "argument 2"),
         (
             folder.file("syntax.wat", "(module\n  (func (resul i32)))"),
@@ -155,7 +169,7 @@ fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
         ),
         (
             folder.file("start.wat", "(module (func $s (loop (br 0))) (start $s))"),
-            &["--timeout", "0"],
+            &["--timeout", "0.001"],
             STOPPED,
         ),
     ];
@@ -168,7 +182,7 @@ fn whatever_stops_a_guest_is_one_line_with_file_and_place() {
         );
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert!(
-            stderr.starts_with(file.as_str()) && stderr.contains(expected),
+            stderr.starts_with(&format!("error: {file}:")) && stderr.contains(expected),
             "{expected}: {stderr}"
         );
     }
@@ -205,15 +219,54 @@ fn a_kernel_without_end_is_stopped_by_the_watchdog_or_with_the_whole_run() {
         "--watchdog",
         "18446744073709551615",
         "--timeout",
-        "0",
+        "0.001",
     ]);
     assert_eq!((status, stdout.as_str()), (2, ""));
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(
-        stderr.starts_with(&format!("{guest}: {STOPPED}")),
+        stderr.starts_with(&format!("error: {guest}: {STOPPED}")),
         "{stderr}"
     );
-    assert_eq!(run(&["run", &guest, "--watchdog", "0"]).0, 2);
+}
+
+#[test]
+fn a_limit_that_is_none_is_refused_with_what_would_be_one() {
+    let folder = Folder::new("limits");
+    let guest = folder.file("guest.wat", GUEST);
+    let call = |option, value| run(&["run", &guest, option, value, "--invoke", "half", "3"]);
+    let seconds = "write a number of seconds";
+    for (option, value, expected) in [
+        ("--timeout", "0", seconds),
+        ("--timeout", "1e-12", seconds),
+        ("--timeout", "-1", seconds),
+        ("--timeout", "-inf", seconds),
+        ("--timeout", "nan", seconds),
+        ("--timeout", "soon", seconds),
+        ("--timeout", "", seconds),
+        ("--timeout", "inf", "at most 31536000 seconds"),
+        ("--timeout", "31536001", "at most 31536000 seconds"),
+        ("--timeout", "1e300", "at most 31536000 seconds"),
+        ("--watchdog", "0", "a whole number from 1"),
+        ("--watchdog", "-5", "a whole number from 1"),
+        ("--watchdog", "1.5", "a whole number from 1"),
+        (
+            "--watchdog",
+            "18446744073709551616",
+            "a whole number from 1",
+        ),
+    ] {
+        let (status, stdout, stderr) = call(option, value);
+        assert_eq!((status, stdout.as_str()), (2, ""), "{option} {value}");
+        assert!(stderr.contains(expected), "{option} {value}: {stderr}");
+    }
+    for (option, value) in [
+        ("--timeout", "31536000"),
+        ("--timeout", "59.5"),
+        ("--watchdog", "1"),
+        ("--watchdog", "18446744073709551615"),
+    ] {
+        assert_eq!(call(option, value), (0, "1.5\n".to_owned(), String::new()));
+    }
 }
 
 #[test]
@@ -271,6 +324,17 @@ fn hostile_guests_are_one_line_and_never_a_crash() {
             r"it exports a\nb\u{7}",
         ),
         (
+            "trap.wat",
+            r#"(module (func $"f\1b[31m" unreachable) (func (export "_start") call $"f\1b[31m"))"#
+                .to_owned(),
+            r"in `f\u{1b}[31m` at byte",
+        ),
+        (
+            "name.wat",
+            format!(r#"(module (import "{}" "f" (func)))"#, "m".repeat(99_999)),
+            "mmm…mmm",
+        ),
+        (
             "two\nlines.wat",
             "(module (func (unknown)))".to_owned(),
             r"two\nlines.wat:1:",
@@ -282,6 +346,7 @@ fn hostile_guests_are_one_line_and_never_a_crash() {
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert!(stderr.contains(expected), "{expected}: {stderr}");
         assert!(!stderr.trim_end().contains(char::is_control), "{stderr:?}");
+        assert!(stderr.len() < 1000, "{stderr}");
     }
     // What a guest may ask for and does not get is its own business.
     for body in [
@@ -321,9 +386,118 @@ fn ptx_is_accepted_with_its_entries_or_refused_with_a_place() {
     );
 
     // A bad file does not hide the next one, and a file that cannot be read outweighs one that is refused.
-    let (status, stdout, _) = run(&["check-ptx", &bad, &good]);
-    assert_eq!((status, stdout.lines().count()), (1, 2));
+    let (status, stdout, stderr) = run(&["check-ptx", &bad, &good]);
+    assert_eq!(
+        (status, stdout.lines().count(), stderr.as_str()),
+        (1, 2, "")
+    );
     assert!(stdout.starts_with(&format!("{bad}:6:2: ")), "{stdout}");
-    let (status, stdout, _) = run(&["check-ptx", &absent, &bad, &good]);
-    assert_eq!((status, stdout.lines().count()), (2, 3));
+    let (status, stdout, stderr) = run(&["check-ptx", &absent, &bad, &good]);
+    assert_eq!((status, stdout.lines().count()), (2, 2));
+    assert!(
+        stderr.starts_with(&format!("error: {absent}: cannot read: ")),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
+fn what_a_ptx_file_holds_is_shown_in_a_line_of_bounded_length() {
+    let folder = Folder::new("long");
+    let header = ".version 7.0 .target sm_52 .address_size 64 ";
+    let long = "x".repeat(1 << 20);
+    let entries = |names: &mut dyn Iterator<Item = String>| {
+        names.fold(header.to_owned(), |text, name| {
+            text + &format!(".entry {name}() {{ ret; }}\n")
+        })
+    };
+    for (name, text, status, expected) in [
+        (
+            "none.ptx",
+            header.to_owned(),
+            0,
+            ": accepted (no entries)\n",
+        ),
+        (
+            "many.ptx",
+            entries(&mut (0..2000).map(|number| format!("k{number}"))),
+            0,
+            ": accepted (entries: k0, k1, k2, k3, k4, k5, k6, k7 and 1992 more)\n",
+        ),
+        (
+            "instruction.ptx",
+            format!("{header}.entry k() {{ {long}; }}"),
+            1,
+            ":1:",
+        ),
+        (
+            "register.ptx",
+            format!("{header}.entry k() {{ mov.u32 %{long}, 0; }}"),
+            1,
+            ":1:",
+        ),
+        ("directive.ptx", format!("{header}.{long}"), 1, ":1:"),
+        (
+            "steering.ptx",
+            format!("{header}.file 1 \"\x1b[31m\" \x1b[31m"),
+            1,
+            ":1:",
+        ),
+    ] {
+        let file = folder.file(name, text);
+        let (actual, stdout, stderr) = run(&["check-ptx", &file]);
+        assert_eq!((actual, stderr.as_str()), (status, ""), "{name}: {stdout}");
+        let told = stdout.strip_prefix(file.as_str()).unwrap();
+        assert!(told.starts_with(expected), "{name}: {told}");
+        assert!(told.len() < 1000, "{name}: {told}");
+        assert_eq!(stdout.lines().count(), 1, "{name}: {stdout}");
+        assert!(!stdout.trim_end().contains(char::is_control), "{stdout:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new("pipe");
+    let good = folder.file(
+        "good.ptx",
+        ".version 7.0 .target sm_52 .address_size 64 .entry a() { ret; }",
+    );
+    let guest = folder.file("guest.wat", GUEST);
+    for args in [
+        &["check-ptx", good.as_str()][..],
+        &["run", &guest, "--invoke", "half", "3"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_wasi-cuda-host"))
+            .args(args)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(0), ""),
+            "{args:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new("full");
+    let guest = folder.file("guest.wat", GUEST);
+    let output = Command::new(env!("CARGO_BIN_EXE_wasi-cuda-host"))
+        .args(["run", &guest, "--invoke", "half", "3"])
+        .stdout(std::fs::File::create("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr.starts_with("error: cannot write to standard output: "),
+        "{stderr}"
+    );
 }

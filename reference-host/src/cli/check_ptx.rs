@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{FAILED, Failure, on_one_line, print, read};
+use super::output::{few, print, readable, tell};
+use super::{FAILED, Failure, read};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -27,23 +28,22 @@ fn check(file: &Path) -> Result<u8, Failure> {
     let source = match read(file) {
         Ok(source) => source,
         Err(failure) => {
-            print(failure)?;
+            tell(format_args!("error: {failure}"));
             return Ok(FAILED);
         }
     };
+    let place = file.display();
     match soft_gpu::Module::load(&source) {
         Ok(module) => {
-            let entries: Vec<_> = module.entries().map(|entry| entry.name()).collect();
-            print(format_args!(
-                "{}: accepted (entries: {})",
-                on_one_line(&file.to_string_lossy()),
-                entries.join(", ")
-            ))?;
+            let entries = few(module.entries().map(|entry| entry.name())).map_or_else(
+                || "no entries".to_owned(),
+                |names| format!("entries: {names}"),
+            );
+            print(format_args!("{place}: accepted ({entries})"))?;
             Ok(ACCEPTED)
         }
         Err(error) => {
-            let place = on_one_line(&file.to_string_lossy());
-            print(format_args!("{place}:{}", on_one_line(&error.to_string())))?;
+            print(format_args!("{place}:{}", readable(&error.to_string())))?;
             Ok(REFUSED)
         }
     }

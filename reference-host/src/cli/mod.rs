@@ -1,10 +1,12 @@
 //! Arguments, and how a command's outcome becomes an exit status.
 
 mod check_ptx;
+mod output;
 mod run;
 mod wasm;
 
-use std::io::{self, Write};
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,8 +20,7 @@ pub(crate) fn main() -> ExitCode {
         Command::CheckPtx(arguments) => check_ptx::check_ptx(&arguments),
     };
     outcome.unwrap_or_else(|failure| {
-        // With stderr gone there is nowhere left to say so; the status still does.
-        let _ = writeln!(io::stderr(), "{failure}");
+        output::tell(format_args!("error: {failure}"));
         ExitCode::from(FAILED)
     })
 }
@@ -49,56 +50,39 @@ enum Command {
     CheckPtx(check_ptx::Arguments),
 }
 
-/// Why a command stopped: always a file, and a place in it where there is one.
+/// Why a command stopped.
 #[derive(Debug, Error)]
-#[error("{}: {problem}", on_one_line(&file.to_string_lossy()))]
-struct Failure {
-    file: PathBuf,
-    problem: String,
+enum Failure {
+    /// Something is wrong with a file, or with what it holds; `file` may have a place in it at its end.
+    #[error("{}: {problem}", file.display())]
+    File { file: PathBuf, problem: String },
+    /// What the command found out has nowhere to go.
+    #[error("cannot write to standard output: {0}")]
+    Stdout(io::Error),
 }
 
 impl Failure {
-    /// `problem` on one line, whatever its text holds.
-    fn new(file: &Path, problem: impl std::fmt::Display) -> Self {
+    /// `problem` with `file`, short enough to be read.
+    fn new(file: &Path, problem: impl Display) -> Self {
+        Self::File {
+            file: file.to_owned(),
+            problem: output::readable(&problem.to_string()),
+        }
+    }
+
+    /// As [`Failure::new`], for what others put into words: they may use several lines.
+    fn in_lines(file: &Path, problem: impl Display) -> Self {
         let problem = problem.to_string();
         let lines: Vec<_> = problem
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .collect();
-        Self {
-            file: file.to_owned(),
-            problem: on_one_line(&lines.join("; ")),
-        }
+        Self::new(file, lines.join("; "))
     }
-}
-
-/// A text from outside, its control characters escaped: it can then neither break a line nor steer a terminal.
-fn on_one_line(text: &str) -> String {
-    text.chars().fold(String::new(), |mut line, character| {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-        line
-    })
 }
 
 /// Reads a whole file.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(file).map_err(|error| Failure::new(file, format_args!("cannot read: {error}")))
-}
-
-/// Writes one line to standard output.
-fn print(line: impl std::fmt::Display) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{line}")
-        .and_then(|()| stdout.flush())
-        .map_err(|error| {
-            Failure::new(
-                Path::new("standard output"),
-                format_args!("cannot write: {error}"),
-            )
-        })
 }

@@ -1,6 +1,5 @@
 //! `run`: one guest, one call.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, ValueEnum};
 use wasi_cuda_host::Host;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, TracedCall, add_to_linker, add_to_linker_traced};
@@ -17,7 +16,8 @@ use wasmtime::{
     Val, ValType, WasmBacktrace,
 };
 
-use super::{Failure, on_one_line, print, wasm};
+use super::output::{brief, few, print, tell};
+use super::{Failure, wasm};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -40,13 +40,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     trace: bool,
     /// Stop the guest after this time, whatever it does
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    timeout: u64,
-    /// Fail a launch whose kernel runs more than N warp instructions
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, allow_hyphen_values = true)]
+    timeout: Duration,
+    /// Fail a launch whose kernel runs more than N weighted warp instructions
     ///
-    /// One warp instruction is one instruction for up to 32 threads; the software GPU runs between 100 million and
-    /// 1000 million a second. The guest gets launch-failed and goes on.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000_000, value_parser = value_parser!(u64).range(1..))]
+    /// A warp instruction is one instruction for up to 32 threads; what takes the software GPU longer than a simple
+    /// one counts as several. The guest gets launch-failed and goes on.
+    #[arg(long, value_name = "N", default_value_t = WATCHDOG, value_parser = budget, allow_hyphen_values = true)]
     watchdog: u64,
 }
 
@@ -56,6 +56,31 @@ enum Device {
     Soft,
     /// No device: calls are validated and then refused
     None,
+}
+
+/// Long enough for kernels that do real work; the guest's time ends what takes longer.
+const WATCHDOG: u64 = 20_000_000_000;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > MAX_TIMEOUT.as_secs_f64() => Err(format!(
+            "write at most {} seconds, which is a year",
+            MAX_TIMEOUT.as_secs()
+        )),
+        // A time that rounds to nothing is none.
+        Ok(number) if !number.is_nan() => Duration::try_from_secs_f64(number)
+            .ok()
+            .filter(|limit| !limit.is_zero())
+            .ok_or_else(|| "write a number of seconds above 0, such as 10 or 0.5".to_owned()),
+        _ => Err("write a number of seconds, such as 10 or 0.5".to_owned()),
+    }
+}
+
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+fn budget(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("write a whole number from 1 to {}", u64::MAX))
 }
 
 /// Runs the guest; prints one line per result.
@@ -86,7 +111,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             let _ = outcome.send(results);
         })
         .map_err(|error| Failure::new(&file, format_args!("cannot start a thread: {error}")))?;
-    let results = match finished.recv_timeout(Duration::from_secs(timeout)) {
+    let results = match finished.recv_timeout(timeout) {
         Err(RecvTimeoutError::Timeout) => {
             engine.increment_epoch();
             finished.recv_timeout(TIME_TO_STOP)
@@ -94,6 +119,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         in_time => in_time,
     };
     let results = results.unwrap_or_else(|error| {
+        let timeout = timeout.as_secs_f64();
         let problem = match error {
             RecvTimeoutError::Timeout if compiling.load(Ordering::Relaxed) => {
                 format!("stopped after {timeout} s while it was compiled")
@@ -175,25 +201,17 @@ fn function<'a>(
     if let Some(function) = instance.get_func(&mut *store, name) {
         return Ok((name, function));
     }
-    let functions = module
-        .exports()
-        .filter(|export| export.ty().func().is_some());
-    let mut names: Vec<_> = functions.map(|export| on_one_line(export.name())).collect();
-    let more = names.len().saturating_sub(MAX_NAMES_OFFERED);
-    names.truncate(MAX_NAMES_OFFERED);
-    let offer = match (names.as_slice(), more) {
-        ([], _) => "it exports none".to_owned(),
-        (names, 0) => format!("it exports {}", names.join(", ")),
-        (names, more) => format!("it exports {} and {more} more", names.join(", ")),
-    };
+    let exports: Vec<_> = module.exports().collect();
+    let functions = exports
+        .iter()
+        .filter(|export| export.ty().func().is_some())
+        .map(|export| export.name());
+    let offer = few(functions).unwrap_or_else(|| "none".to_owned());
     Err(Failure::new(
         &arguments.guest,
-        format_args!("no exported function `{}`; {offer}", on_one_line(name)),
+        format_args!("no exported function `{}`; it exports {offer}", brief(name)),
     ))
 }
-
-/// A module may export a million functions; a line holds a few.
-const MAX_NAMES_OFFERED: usize = 20;
 
 /// The arguments as the function's parameter types read them.
 fn params(
@@ -204,13 +222,19 @@ fn params(
     args: &[String],
 ) -> Result<Vec<Val>, Failure> {
     let ty = function.ty(store);
-    let name = on_one_line(name);
+    let name = brief(name);
     if ty.params().len() != args.len() {
-        let problem = format!(
-            "`{name}` takes {} arguments, {} were given",
-            ty.params().len(),
-            args.len()
-        );
+        let takes = match ty.params().len() {
+            0 => "no arguments".to_owned(),
+            1 => "1 argument".to_owned(),
+            count => format!("{count} arguments"),
+        };
+        let given = match args.len() {
+            0 => "none were".to_owned(),
+            1 => "1 was".to_owned(),
+            count => format!("{count} were"),
+        };
+        let problem = format!("`{name}` takes {takes}, {given} given");
         return Err(Failure::new(file, problem));
     }
     let parsed = ty
@@ -286,13 +310,13 @@ fn show_value(value: &Val) -> String {
 
 fn show(call: &TracedCall<'_>) {
     // A trace that cannot be written must not change what the guest sees.
-    let _ = writeln!(io::stderr(), "{call}");
+    tell(call);
 }
 
 /// What stopped the guest, and where.
-fn explain(file: &Path, timeout: u64, error: &wasmtime::Error) -> Failure {
+fn explain(file: &Path, timeout: Duration, error: &wasmtime::Error) -> Failure {
     let Some(trap) = error.downcast_ref::<Trap>() else {
-        return Failure::new(file, format_args!("{error:#}"));
+        return Failure::in_lines(file, format_args!("{error:#}"));
     };
     let frame = error
         .downcast_ref::<WasmBacktrace>()
@@ -300,7 +324,7 @@ fn explain(file: &Path, timeout: u64, error: &wasmtime::Error) -> Failure {
     let place = frame.map_or_else(String::new, |frame| {
         let name = frame.func_name().map_or_else(
             || format!("function {}", frame.func_index()),
-            |name| format!("`{}`", on_one_line(name)),
+            |name| format!("`{}`", brief(name)),
         );
         frame.module_offset().map_or_else(
             || format!(" in {name}"),
@@ -308,7 +332,10 @@ fn explain(file: &Path, timeout: u64, error: &wasmtime::Error) -> Failure {
         )
     });
     match trap {
-        Trap::Interrupt => Failure::new(file, format_args!("stopped after {timeout} s{place}")),
+        Trap::Interrupt => {
+            let timeout = timeout.as_secs_f64();
+            Failure::new(file, format_args!("stopped after {timeout} s{place}"))
+        }
         trap => Failure::new(file, format_args!("trapped{place}: {trap}")),
     }
 }

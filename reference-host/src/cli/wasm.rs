@@ -5,7 +5,8 @@ use std::path::Path;
 use wasi_cuda_host::abi::{MODULE, RESERVED_IMPORT};
 use wasmtime::{Engine, Linker, Module, Store};
 
-use super::{Failure, on_one_line, read};
+use super::output::brief;
+use super::{Failure, read};
 
 /// Reads a `.wasm` or `.wat` file and compiles it.
 pub(super) fn module(engine: &Engine, file: &Path) -> Result<Module, Failure> {
@@ -15,7 +16,7 @@ pub(super) fn module(engine: &Engine, file: &Path) -> Result<Module, Failure> {
     } else {
         assemble(file, &bytes)?
     };
-    Module::new(engine, binary).map_err(|error| Failure::new(file, format_args!("{error:#}")))
+    Module::new(engine, binary).map_err(|error| Failure::in_lines(file, format_args!("{error:#}")))
 }
 
 fn assemble(file: &Path, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
@@ -33,7 +34,7 @@ fn assemble(file: &Path, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
             line.saturating_add(1),
             column.saturating_add(1)
         );
-        Failure::new(Path::new(&place), error.message())
+        Failure::in_lines(Path::new(&place), error.message())
     };
     let buffer = wast::parser::ParseBuffer::new(text).map_err(|error| at(&error))?;
     let mut wat = wast::parser::parse::<wast::Wat<'_>>(&buffer).map_err(|error| at(&error))?;
@@ -59,11 +60,7 @@ pub(super) fn check_imports<T: 'static>(
         };
         return Err(Failure::new(
             file,
-            format_args!(
-                "imports `{}` from `{}`: {why}",
-                on_one_line(name),
-                on_one_line(from)
-            ),
+            format_args!("imports `{}` from `{}`: {why}", brief(name), brief(from)),
         ));
     }
     Ok(())

@@ -76,6 +76,7 @@ pub mod report;
 pub mod runner;
 pub mod runtime;
 mod suite;
+pub mod text;
 
 use std::sync::Arc;
 

@@ -10,14 +10,15 @@ mod cli;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
-    match cli::execute(arguments) {
+    let status = match cli::Arguments::of_process() {
+        Ok(arguments) => cli::execute(arguments),
+        Err(ended) => ended,
+    };
+    match status {
         Ok(status) => status,
         Err(error) => {
-            for line in error.to_string().lines() {
+            for line in error.lines() {
                 eprintln!("error: {line}");
             }
             ExitCode::from(2)

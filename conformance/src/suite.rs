@@ -1,16 +1,18 @@
 //! The suite: catalogue and fixtures, from inside the program or from a folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::str::Utf8Error;
 use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::{Catalogue, Requirement};
-use crate::fixture::{self, Case, Fixture, FixtureError, LoadError};
+use crate::fixture::{self, Case, Fixture, FixtureError, LoadError, Plan};
+use crate::position::{Lines, Position};
 use crate::profile::Profile;
 
 /// A catalogue and the fixtures that check it.
@@ -94,8 +96,8 @@ impl Suite {
         );
         let siblings = |path: &str| {
             fs::read(folder.join(path))
-                .ok()
-                .map(|bytes| normalise(&bytes).to_vec())
+                .map(|bytes| normalise(&bytes))
+                .map_err(|error| error.to_string())
         };
         Suite::load(
             &name,
@@ -125,8 +127,11 @@ impl Suite {
             })
         };
         let catalogue = match std::str::from_utf8(&catalogue_bytes) {
-            Err(_) => {
-                place(None, FixtureError::NotUtf8);
+            Err(error) => {
+                place(
+                    Some(first_bad(&catalogue_bytes, error)),
+                    FixtureError::NotUtf8,
+                );
                 Catalogue::default()
             }
             Ok(text) => Catalogue::parse(text).unwrap_or_else(|errors| {
@@ -147,9 +152,9 @@ impl Suite {
             add(&mut digest, path, &bytes);
             let id = path.strip_suffix(".wat").unwrap_or(path);
             match std::str::from_utf8(&bytes) {
-                Err(_) => problems.push(LoadError {
+                Err(error) => problems.push(LoadError {
                     file,
-                    at: None,
+                    at: Some(first_bad(&bytes, error)),
                     cause: FixtureError::NotUtf8,
                 }),
                 Ok(text) => match fixture::load(id, &file, text, &catalogue, siblings) {
@@ -157,6 +162,9 @@ impl Suite {
                     Err(found) => problems.extend(found),
                 },
             }
+        }
+        if problems.is_empty() {
+            problems.extend(link_controls(folder, &fixtures));
         }
         if !problems.is_empty() {
             return Err(SuiteError { problems });
@@ -195,6 +203,36 @@ impl Suite {
             .flat_map(move |fixture| fixture.judged(profile))
             .filter(|case| case.requirements.contains(&requirement.id))
     }
+}
+
+/// The place of the first byte that is not UTF-8.
+fn first_bad(bytes: &[u8], error: Utf8Error) -> Position {
+    let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+    let good = String::from_utf8_lossy(good);
+    Lines::new(&good).position(good.len())
+}
+
+/// The folders where a module must not link and none must: a host that links nothing would pass there.
+fn link_controls(folder: &str, fixtures: &[Arc<Fixture>]) -> Vec<LoadError> {
+    let folder_of = |path: &str| {
+        path.rsplit_once('/')
+            .map_or_else(String::new, |(folder, _)| folder.to_owned())
+    };
+    let is_refused = |fixture: &Fixture| matches!(&fixture.plan, Plan::Link(case) if !case.control);
+    let linking: BTreeSet<String> = fixtures
+        .iter()
+        .filter(|fixture| !is_refused(fixture))
+        .map(|fixture| folder_of(&fixture.path))
+        .collect();
+    fixtures
+        .iter()
+        .filter(|fixture| is_refused(fixture) && !linking.contains(&folder_of(&fixture.path)))
+        .map(|fixture| LoadError {
+            file: format!("{folder}/{}.wat", fixture.path),
+            at: fixture.link_at,
+            cause: FixtureError::NoLinkControl(folder_of(&fixture.path)),
+        })
+        .collect()
 }
 
 /// Finds the `.wat` files under a folder; `prefix` is the path so far, empty or ending in `/`.

@@ -98,11 +98,26 @@ fn the_rerun_line_reruns_the_case() {
 
 #[test]
 fn bad_arguments_give_status_2_and_say_why() {
-    let table: [(&[&str], &str); 9] = [
+    let table: [(&[&str], &str); 21] = [
         (&["run", "--runtime", "reference:gpu"], "reference:gpu"),
         (&["run", "--frobnicate"], "--frobnicate"),
-        (&["run", "--jobs", "0"], "--jobs"),
-        (&["run", "--timeout", "0"], "--timeout"),
+        (&["run", "--jobs", "0"], "no work is done by 0 threads"),
+        (&["run", "--jobs", "-1"], "no work is done by -1 threads"),
+        (&["run", "--jobs", "1.5"], "a whole number of threads"),
+        (&["run", "--jobs", "99999999999999999999999"], "too large"),
+        (&["run", "--timeout", "0"], "no case ends within that time"),
+        (&["run", "--timeout", "-1"], "no case ends within that time"),
+        (
+            &["run", "--timeout", "1e-30"],
+            "no case ends within that time",
+        ),
+        (&["run", "--timeout", "1e30"], "too large"),
+        (&["run", "--timeout", "inf"], "too large"),
+        (&["run", "--timeout", "18446744073709551615"], "too large"),
+        (&["run", "--timeout", "nan"], "a number of seconds above 0"),
+        (&["run", "--timeout", "soon"], "a number of seconds above 0"),
+        (&["run", "--filter", "a\n\u{1b}[31mb"], r"a\n\u{1b}[31mb"),
+        (&["run", "--runtime", "a\n\u{1b}[31mb"], r"a\n\u{1b}[31mb"),
         (&["run", "--profile", "phone"], "phone"),
         (
             &["run", "--runtime", "reference:none", "--profile", "device"],
@@ -124,7 +139,46 @@ fn bad_arguments_give_status_2_and_say_why() {
             stderr(&output)
         );
         assert_eq!(stdout(&output), "", "{arguments:?}");
+        assert!(!stderr(&output).contains('\u{1b}'), "{arguments:?}");
     }
+}
+
+#[test]
+fn text_of_a_hostile_fixture_cannot_move_the_cursor_or_forge_a_line() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let good = fs::read_to_string(data().join("fixtures/misbehave/weak.wat")).expect("fixture");
+    let title = r#"title = "a\u001b[31m\nFAIL forged\u007f""#;
+    let file = folder.path().join("case.wat");
+    fs::write(
+        &file,
+        good.replace("title = \"a broken recommendation\"", title),
+    )
+    .expect("write");
+    let reports: [&[&str]; 3] = [
+        &["run", "--runtime", "reference:none"],
+        &["list"],
+        &["explain", "case/answer"],
+    ];
+    for arguments in reports {
+        let output = on(folder.path(), arguments);
+        assert_status(&output, 0);
+        let text = stdout(&output);
+        assert!(
+            !text.contains(['\u{1b}', '\u{7f}']),
+            "{arguments:?}: {text}"
+        );
+        assert!(!text.contains("\nFAIL forged"), "{arguments:?}: {text}");
+    }
+    // Three hostile names in one file are three lines.
+    let bad = good
+        .replace("(export \"answer\")", "(export \"an\\1b[2J\\0aswer\")")
+        .replace("\"error.recorded\"", r#""\u001b[1m", "x\ny""#);
+    fs::write(&file, bad).expect("write");
+    let text = stderr(&on(folder.path(), &["list"]));
+    assert_eq!(text.lines().count(), 3, "{text}");
+    let place = format!("error: {}:", file.display());
+    assert!(text.lines().all(|line| line.starts_with(&place)), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
 }
 
 #[test]
@@ -168,7 +222,7 @@ fn a_malformed_suite_gives_status_2_and_the_place() {
         assert!(stderr(&output).contains(piece), "{}", stderr(&output));
     }
     fs::write(&file, b";;! title = \"\xFF\"\n").expect("write");
-    assert!(stderr(&on(folder.path(), &["run"])).contains("bad.wat: is not UTF-8 text"));
+    assert!(stderr(&on(folder.path(), &["run"])).contains("bad.wat:1:14: is not UTF-8 text"));
 }
 
 #[test]
@@ -244,6 +298,8 @@ fn an_output_that_cannot_be_written_gives_status_2_and_leaves_nothing() {
             "{}",
             stderr(&output)
         );
+        // The name of the temporary file beside it says nothing to the user.
+        assert!(!stderr(&output).contains(".report-"), "{}", stderr(&output));
     }
     assert_eq!(fs::read_dir(folder.path()).expect("folder").count(), 0);
 }
@@ -266,16 +322,39 @@ fn a_full_disk_gives_status_2() {
         "{}",
         stderr(&output)
     );
-    let full = fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .expect("/dev/full");
-    let status = command(&["list"])
-        .stdout(full)
-        .output()
-        .expect("start")
-        .status;
-    assert_eq!(status.code(), Some(2));
+    let commands: [&[&str]; 5] = [
+        &["list"],
+        &["explain", "sync.idle"],
+        &["run", "--filter", "sync", "--runtime", "reference:none"],
+        &["--help"],
+        &["--version"],
+    ];
+    for arguments in commands {
+        let full = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("/dev/full");
+        let output = command(arguments).stdout(full).output().expect("start");
+        assert_status(&output, 2);
+        let text = stderr(&output);
+        assert!(
+            text.starts_with("error: cannot write to standard output: ")
+                && text.lines().count() == 1,
+            "{arguments:?}: {text}"
+        );
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_error() {
+    for arguments in [&["list"][..], &["--help"]] {
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        drop(reader);
+        let output = command(arguments).stdout(writer).output().expect("start");
+        assert_status(&output, 0);
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+    }
 }
 
 #[test]

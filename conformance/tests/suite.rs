@@ -1,10 +1,11 @@
 //! Rules that the committed fixtures and the catalogue keep.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use wasi_cuda_conformance::fixture::{Accept, Action, Plan};
+use wasi_cuda_conformance::fixture::FixtureError;
 use wasi_cuda_conformance::runner::{self, Options};
 use wasi_cuda_conformance::runtime::reference::{Device, Reference};
 use wasi_cuda_conformance::{Profile, Suite, code};
@@ -63,57 +64,34 @@ fn case_ids_are_unique() {
     }
 }
 
-/// On a device, a fixture that expects a refusal also shows a control: a call of the same export that succeeds, or a
-/// step that says it is one. A module that must not link has one in its folder that must.
+/// Loading holds every fixture to it: a committed fixture loads, and without its controls it does not.
 #[test]
 fn every_refusal_has_its_control() {
-    let suite = embedded();
-    let mut lacking = Vec::new();
-    let mut linking_folders = BTreeSet::new();
-    let mut refusing_folders = BTreeMap::new();
-    for fixture in &suite.fixtures {
-        let folder = fixture
-            .path
-            .rsplit_once('/')
-            .map_or("", |(folder, _)| folder);
-        let actions = match &fixture.plan {
-            Plan::Link(case) if case.control => {
-                linking_folders.insert(folder);
-                continue;
-            }
-            Plan::Link(case) => {
-                refusing_folders.insert(folder, &case.id);
-                continue;
-            }
-            Plan::Steps(actions) => actions,
-        };
-        linking_folders.insert(folder);
-        let calls = || {
-            actions.iter().filter_map(|action| match action {
-                Action::Call(call) => Some((call, call.case.expectation.under(Profile::Device)?)),
-                Action::Drop(_) | Action::Instantiate(_) => None,
-            })
-        };
-        let refusals = calls().filter(|(call, accepted)| {
-            !call.case.control && accepted.iter().all(|accept| accept.is_refusal())
-        });
-        for (refusal, _) in refusals {
-            let has_control = calls().any(|(other, accepted)| {
-                let succeeds = accepted
-                    .iter()
-                    .all(|accept| !accept.is_refusal() && *accept != Accept::Any);
-                other.case.control || (other.export == refusal.export && succeeds)
-            });
-            if !has_control {
-                lacking.push(refusal.case.id.as_str());
-            }
-        }
+    embedded();
+    let without_control = |path: &str| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../fixtures")
+            .join(path);
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let alone = text.replace(";;! control = true\n", "");
+        fs::write(folder.path().join("case.wat"), alone).unwrap_or_else(|error| panic!("{error}"));
+        Suite::from_folder(folder.path(), None)
+            .expect_err("a refusal without a control")
+            .problems
+    };
+    for problem in without_control("alloc/sizes.wat") {
+        assert!(
+            matches!(problem.cause, FixtureError::NoControl(_)) && problem.at.is_some(),
+            "{problem}"
+        );
     }
-    let alone = refusing_folders
-        .iter()
-        .filter(|(folder, _)| !linking_folders.contains(*folder));
-    lacking.extend(alone.map(|(_, id)| id.as_str()));
-    assert!(lacking.is_empty(), "no control for {lacking:#?}");
+    for problem in without_control("link/unknown-name.wat") {
+        assert!(
+            matches!(problem.cause, FixtureError::NoLinkControl(_)) && problem.at.is_some(),
+            "{problem}"
+        );
+    }
 }
 
 #[test]

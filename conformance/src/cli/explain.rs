@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use wasi_cuda_conformance::catalogue::Requirement;
 use wasi_cuda_conformance::fixture::{Case, Fixture};
+use wasi_cuda_conformance::text::{lines, one_line};
 use wasi_cuda_conformance::{Profile, Suite};
 
 use super::{CliError, ExplainArguments, output};
@@ -18,7 +19,7 @@ pub(super) fn execute(arguments: &ExplainArguments) -> Result<ExitCode, CliError
     } else {
         return Err(CliError::UnknownId(arguments.id.clone()));
     };
-    output::print(&text)?;
+    output::print(&lines(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,7 +41,13 @@ fn explain_requirement(suite: &Suite, requirement: &Requirement) -> String {
 
 fn explain_case(suite: &Suite, fixture: &Fixture, case: &Case) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{} ({})\n  {}\n", case.id, case.level, case.title);
+    let _ = writeln!(
+        text,
+        "{} ({})\n  {}\n",
+        case.id,
+        case.level,
+        one_line(&case.title)
+    );
     for profile in Profile::ALL {
         if let Some(accepted) = case.expectation.under(profile) {
             let accepted: Vec<String> = accepted.iter().map(ToString::to_string).collect();
@@ -79,6 +86,7 @@ fn describe(text: &mut String, requirement: &Requirement) {
     let _ = writeln!(
         text,
         "  {}\n  source: {}",
-        requirement.statement, requirement.source
+        one_line(&requirement.statement),
+        one_line(&requirement.source)
     );
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use wasi_cuda_conformance::text::one_line;
 use wasi_cuda_conformance::{Profile, Suite, filter};
 
 use super::{CliError, ListArguments, output};
@@ -94,7 +95,7 @@ fn requirements(suite: &Suite, profile: Option<Profile>) -> String {
                 suite.cases_of(requirement, *profile).count()
             );
         }
-        let _ = writeln!(text, "  {}", requirement.statement);
+        let _ = writeln!(text, "  {}", one_line(&requirement.statement));
     }
     text
 }

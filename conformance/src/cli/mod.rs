@@ -5,15 +5,19 @@ mod list;
 mod output;
 mod run;
 
+use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wasi_cuda_conformance::filter::FilterError;
+use wasi_cuda_conformance::fixture::LoadError;
 use wasi_cuda_conformance::runner::RunError;
 use wasi_cuda_conformance::runtime::reference::ReferenceError;
+use wasi_cuda_conformance::text::one_line;
 use wasi_cuda_conformance::{Profile, Suite, SuiteError, UnknownProfile};
 
 /// Checks a host of wasi:cuda/host@0.2.0 against the ABI's requirements.
@@ -21,7 +25,7 @@ use wasi_cuda_conformance::{Profile, Suite, SuiteError, UnknownProfile};
 /// Every case is one call of a small WebAssembly guest; its id is the fixture's path, the step and its parameters.
 /// Without a command, `run` is meant.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true, after_help = EXIT_STATUS)]
+#[command(name = "wasi-cuda-conformance", version, args_conflicts_with_subcommands = true, after_help = EXIT_STATUS)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -35,6 +39,7 @@ Exit status:
      (failed `should` and `may` cases are shown and do not change the status)
   1  not conformant
   2  the suite could not do its job: bad arguments, a malformed fixture, an unwritable output, Ctrl-C
+A reader of standard output that goes away early, as `head` does, changes neither messages nor status.
 
 Examples:
   wasi-cuda-conformance                                      the whole suite on the software GPU
@@ -90,11 +95,11 @@ struct RunArguments {
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     profile: Option<Profile>,
     /// Worker threads [default: one per core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
     /// Seconds that one case may take.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    timeout: std::time::Duration,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    timeout: Duration,
     /// Form of the report.
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
@@ -149,6 +154,35 @@ enum Format {
     Json,
 }
 
+impl Arguments {
+    /// The arguments of this process. `Err` is how the program ends without doing anything: it has shown its help or
+    /// version, or said what is wrong with the arguments.
+    pub(crate) fn of_process() -> Result<Arguments, Result<ExitCode, CliError>> {
+        let given: Vec<OsString> = std::env::args_os().collect();
+        let error = match Arguments::try_parse_from(&given) {
+            Ok(arguments) => return Ok(arguments),
+            Err(error) if !error.use_stderr() => {
+                let text = error.render();
+                let text = if output::wants_colour() {
+                    text.ansi().to_string()
+                } else {
+                    text.to_string()
+                };
+                return Err(output::print(&text).map(|()| ExitCode::SUCCESS));
+            }
+            Err(error) => error,
+        };
+        // The message quotes the arguments: have it quote them without control characters.
+        let shown = given
+            .iter()
+            .map(|argument| one_line(&argument.to_string_lossy()).into_owned());
+        let error = Arguments::try_parse_from(shown).err().unwrap_or(error);
+        // Nobody is left to be told that standard error cannot be written.
+        let _ = error.print();
+        Err(Ok(ExitCode::from(2)))
+    }
+}
+
 /// Runs the command; the status is that of the program.
 pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, CliError> {
     match arguments.command.unwrap_or(Command::Run(arguments.run)) {
@@ -187,6 +221,14 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// What is wrong, a line for each problem, safe to print on a terminal.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match self {
+            CliError::Suite(error) => error.problems.iter().map(LoadError::to_string).collect(),
+            other => vec![one_line(&other.to_string()).into_owned()],
+        }
+    }
+
     fn output(path: &Path, error: io::Error) -> CliError {
         CliError::Output {
             path: path.to_owned(),
@@ -199,12 +241,33 @@ fn profile(word: &str) -> Result<Profile, UnknownProfile> {
     word.parse()
 }
 
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let number: f64 = text
-        .parse()
-        .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
-    match std::time::Duration::try_from_secs_f64(number) {
-        Ok(limit) if !limit.is_zero() => Ok(limit),
-        _ => Err("write a number of seconds above 0".to_owned()),
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let hint = "write a whole number of threads, at least 1";
+    match text.parse::<i128>() {
+        Err(_) => Err(hint.to_owned()),
+        Ok(number) if number < 1 => Err(format!("no work is done by {number} threads; {hint}")),
+        Ok(number) => usize::try_from(number)
+            .ok()
+            .and_then(NonZeroUsize::new)
+            .ok_or_else(|| "too large: no system has as many threads".to_owned()),
     }
 }
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let hint = "write a number of seconds above 0, such as 10 or 0.5";
+    match text.parse::<f64>() {
+        Ok(number) if number > LONGEST.as_secs_f64() => {
+            Err(format!("too large: at most {} seconds", LONGEST.as_secs()))
+        }
+        Ok(number) if number <= 0.0 => Err(format!("no case ends within that time; {hint}")),
+        Ok(number) => match Duration::try_from_secs_f64(number) {
+            Ok(limit) if !limit.is_zero() => Ok(limit),
+            Ok(_) => Err(format!("no case ends within that time; {hint}")),
+            Err(_) => Err(hint.to_owned()),
+        },
+        Err(_) => Err(hint.to_owned()),
+    }
+}
+
+/// Thirty years: more is a slip of the keyboard, and times of day near the end of the clock's range do not add up.
+const LONGEST: Duration = Duration::from_secs(1_000_000_000);

@@ -1,7 +1,7 @@
 //! Writing results: to a file whole or not at all, or to standard output.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
@@ -12,6 +12,12 @@ pub(super) fn write(output: Option<&Path>, text: &str) -> Result<(), CliError> {
         Some(path) => replace(&resolved(path), text).map_err(|error| CliError::output(path, error)),
         None => print(text),
     }
+}
+
+/// Whether standard output is a terminal whose user has nothing against colours.
+pub(super) fn wants_colour() -> bool {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !plain && io::stdout().is_terminal()
 }
 
 /// Prints to standard output; a reader that went away is no error.
@@ -29,7 +35,7 @@ pub(super) fn probe(path: &Path) -> Result<(), CliError> {
     let probed = match target(&file) {
         Target::Special => fs::OpenOptions::new().write(true).open(&file).map(drop),
         Target::File(_) if file.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        Target::File(folder) => tempfile::NamedTempFile::new_in(folder).map(drop),
+        Target::File(folder) => new_file(folder).map(drop),
     };
     probed.map_err(|error| CliError::output(path, error))
 }
@@ -66,7 +72,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         }
         Target::File(folder) => {
             let mut file = new_file(folder)?;
-            file.write_all(text.as_bytes())?;
+            file.as_file_mut().write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
             file.persist(path).map_err(|error| error.error)?;
             Ok(())
@@ -83,5 +89,9 @@ fn new_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    // The system's own words where it has them; the library's hold the temporary name, which nobody asked for.
+    fs::metadata(folder)?;
+    builder
+        .tempfile_in(folder)
+        .map_err(|error| io::Error::from(error.kind()))
 }

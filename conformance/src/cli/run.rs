@@ -62,7 +62,6 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
 }
 
 fn style(arguments: &RunArguments) -> Style {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let mut rerun = "cargo conformance run".to_owned();
     if let RuntimeChoice::None | RuntimeChoice::Disabled = arguments.runtime {
         rerun.push_str(if matches!(arguments.runtime, RuntimeChoice::None) {
@@ -83,7 +82,7 @@ fn style(arguments: &RunArguments) -> Style {
         }
     }
     Style {
-        colour: arguments.output.is_none() && !plain && io::stdout().is_terminal(),
+        colour: arguments.output.is_none() && output::wants_colour(),
         rerun: Some(rerun),
     }
 }

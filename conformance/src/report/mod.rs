@@ -48,7 +48,7 @@ pub struct CaseResult {
     pub actual: String,
     /// More about it, if there is more to say.
     pub message: Option<String>,
-    /// Text of the last error the host recorded, if the runtime can tell.
+    /// Text of the error that the host recorded in this very call, if the runtime can tell.
     pub last_error: Option<String>,
     /// How long the call took.
     pub duration: Duration,

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 use super::{CaseResult, Counts, Report};
 use crate::catalogue::{Catalogue, Level};
 use crate::judge::Verdict;
+use crate::text::one_line;
 
 /// How to print for people.
 #[derive(Clone, Debug, Default)]
@@ -55,34 +56,40 @@ impl Writer<'_> {
             },
             &word,
         );
-        let id = self.paint(BOLD, &case.id);
+        let id = self.paint(BOLD, &one_line(&case.id));
         let weak = match case.level {
             Level::Must => String::new(),
             level => format!("  ({level})"),
         };
-        writeln!(self.out, "{word} {id}{weak}\n  {}", visible(&case.title))?;
+        writeln!(self.out, "{word} {id}{weak}\n  {}", one_line(&case.title))?;
         for id in &case.requirements {
             let requirement = self.catalogue.requirement(id);
             let level = requirement.map_or("", |requirement| requirement.level.name());
             let statement = requirement.map_or("", |requirement| requirement.statement.as_str());
             writeln!(
                 self.out,
-                "  requires  {id} ({level}): {}",
-                visible(statement)
+                "  requires  {} ({level}): {}",
+                one_line(id),
+                one_line(statement)
             )?;
         }
-        writeln!(self.out, "  expected  {}", visible(&case.expected))?;
+        writeln!(self.out, "  expected  {}", one_line(&case.expected))?;
         for (label, text) in [
             ("actual   ", Some(&case.actual)),
             ("message  ", case.message.as_ref()),
             ("host said", case.last_error.as_ref()),
         ] {
             if let Some(text) = text.filter(|text| !text.is_empty()) {
-                writeln!(self.out, "  {label} {}", visible(text))?;
+                writeln!(self.out, "  {label} {}", one_line(text))?;
             }
         }
         if let Some(rerun) = &self.style.rerun {
-            writeln!(self.out, "  rerun     {rerun} --filter '{}'", case.id)?;
+            writeln!(
+                self.out,
+                "  rerun     {} --filter '{}'",
+                one_line(rerun),
+                one_line(&case.id)
+            )?;
         }
         writeln!(self.out)
     }
@@ -100,7 +107,7 @@ impl Writer<'_> {
         }
         for (reason, count) in &reasons {
             let word = self.paint(YELLOW, "SKIP");
-            writeln!(self.out, "{word} {count} case(s): {}", visible(reason))?;
+            writeln!(self.out, "{word} {count} case(s): {}", one_line(reason))?;
         }
         if reasons.is_empty() {
             Ok(())
@@ -119,8 +126,8 @@ impl Writer<'_> {
         writeln!(
             self.out,
             "{} {}, profile {}, suite {} ({digest})\n",
-            visible(&runtime.name),
-            visible(&runtime.version),
+            one_line(&runtime.name),
+            one_line(&runtime.version),
             runtime.profile,
             report.suite.version
         )?;
@@ -142,7 +149,7 @@ impl Writer<'_> {
         let header = self.paint(BOLD, header.trim_end());
         writeln!(self.out, "{header}")?;
         for (folder, cases) in folders {
-            self.row(folder, width, Counts::of(cases))?;
+            self.row(&one_line(folder), width, Counts::of(cases))?;
         }
         writeln!(self.out)?;
         for level in Level::ALL {
@@ -199,18 +206,3 @@ const BOLD: Ansi = Ansi::new().bold();
 const RED: Ansi = AnsiColor::Red.on_default().bold();
 const GREEN: Ansi = AnsiColor::Green.on_default();
 const YELLOW: Ansi = AnsiColor::Yellow.on_default();
-
-/// Text from a host or fixture on one line: a control character would move the cursor or forge a line.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control()
-            || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-        {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}

@@ -177,6 +177,8 @@ impl Execution<'_> {
                 "the instance of this step does not exist".to_owned(),
             ));
         };
+        // An older message would be quoted as the reason of a call that recorded none.
+        let before = self.last_error(&mut guest);
         let started = Instant::now();
         let limit = self.limit;
         let outcome = self
@@ -198,7 +200,9 @@ impl Execution<'_> {
         }
         let crashed = matches!(outcome, Outcome::Crashed(_));
         if result.verdict == Verdict::Fail {
-            result.last_error = self.guarded(|_| guest.last_error()).ok().flatten();
+            result.last_error = self
+                .last_error(&mut guest)
+                .filter(|text| Some(text) != before.as_ref());
         }
         if crashed {
             // A host that panicked may panic again while it is torn down; what it holds is given up with the fixture.
@@ -227,6 +231,11 @@ impl Execution<'_> {
             Some(host) => host.instantiate(wasm, limit),
             None => Err(InstantiateError::Failed("there is no host".to_owned())),
         })
+    }
+
+    /// The message that a failure is shown with; a runtime that panics over it has none.
+    fn last_error(&mut self, guest: &mut Box<dyn Guest>) -> Option<String> {
+        self.guarded(|_| guest.last_error()).ok().flatten()
     }
 
     /// Makes a call into the runtime: under the watch of the runner, and with panics caught.

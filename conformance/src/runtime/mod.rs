@@ -54,7 +54,9 @@ pub trait Guest {
     /// The arguments have the types of the export's parameters; the suite has checked that.
     fn call(&mut self, export: &str, args: &[Value], limit: Duration) -> Outcome;
 
-    /// The text of the last error the host recorded for this instance, if the runtime can tell; shown with failures.
+    /// The text of the last error the host recorded for this instance, if the runtime can tell.
+    ///
+    /// Asked before each call and after a failed one, and shown with the failure when the call changed it.
     fn last_error(&mut self) -> Option<String> {
         None
     }

@@ -20,8 +20,8 @@ pub struct Module {
     pub(crate) code: Code,
     pub(crate) entries: Vec<Entry>,
     pub(crate) variables: Vec<Placed>,
-    pub(crate) global_image: Vec<u8>,
-    pub(crate) const_image: Vec<u8>,
+    pub(crate) global_image: Image,
+    pub(crate) const_image: Image,
     /// Where dynamic shared memory may start: at a multiple of this.
     pub(crate) dynamic_shared_align: u32,
     /// While a kernel is being built: where its next shared variable goes.
@@ -35,6 +35,53 @@ pub(crate) struct Placed {
     pub(crate) constant: bool,
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
+}
+
+/// The initial bytes of all variables of a space: zero but for what initialisers say, so that large empty arrays take no memory here.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    size_bytes: usize,
+    /// Where each initialised variable starts, and its first bytes.
+    pieces: Vec<(usize, Vec<u8>)>,
+}
+
+impl Image {
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// Makes the image reach to `end`.
+    pub(crate) fn reach(&mut self, end: usize) {
+        self.size_bytes = self.size_bytes.max(end);
+    }
+
+    /// Sets bytes at `offset` of the variable that starts at `start`, the last one placed.
+    pub(crate) fn write(&mut self, start: usize, offset: usize, bytes: &[u8]) {
+        if self.pieces.last().is_none_or(|(piece, _)| *piece != start) {
+            self.pieces.push((start, Vec::new()));
+        }
+        let Some((_, piece)) = self.pieces.last_mut() else {
+            return;
+        };
+        let end = offset.saturating_add(bytes.len());
+        if piece.len() < end {
+            piece.resize(end, 0);
+        }
+        if let Some(place) = piece.get_mut(offset..end) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// The whole image; pages that stay zero cost nothing until they are touched.
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.size_bytes];
+        for (start, piece) in &self.pieces {
+            if let Some(place) = bytes.get_mut(*start..start.saturating_add(piece.len())) {
+                place.copy_from_slice(piece);
+            }
+        }
+        bytes
+    }
 }
 
 impl Module {
@@ -64,8 +111,8 @@ impl Module {
     pub fn globals(&self) -> Globals {
         Globals {
             variables: self.variables.clone(),
-            global: self.global_image.clone(),
-            constant: self.const_image.clone(),
+            global: self.global_image.bytes(),
+            constant: self.const_image.bytes(),
         }
     }
 
@@ -74,8 +121,8 @@ impl Module {
             code: Code::default(),
             entries: Vec::new(),
             variables: Vec::new(),
-            global_image: Vec::new(),
-            const_image: Vec::new(),
+            global_image: Image::default(),
+            const_image: Image::default(),
             dynamic_shared_align: 16,
             kernel_shared_cursor: 0,
         }

@@ -1,6 +1,7 @@
 //! Blocks of a grid: warps take turns, barriers release them.
 
 use super::budget::Budget;
+use super::cost;
 use super::lanes::LANES;
 use super::warp::{State, Warp};
 use crate::code::{Function, NONE, Special};
@@ -41,6 +42,7 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
                 block.index = [x, y, z];
                 block.arrived = [0; 16];
                 block.spaces.shared.fill(0);
+                block.pay(cost::of_block(block.spaces.shared.len()), function)?;
                 block.run(function, &template, &mut pool)?;
             }
         }
@@ -71,9 +73,11 @@ impl Block<'_, '_> {
     ) -> Result<(), Box<Fault>> {
         let [x, y, z] = self.grid.config.block;
         let warps = (x * y * z).div_ceil(LANES as u32);
+        let start_cost = cost::of_warp(function);
         let mut waiting: Vec<Warp> = Vec::new();
         let mut warp = pool.pop().unwrap_or_default();
         for index in 0..warps {
+            self.pay(start_cost, function)?;
             warp.start(index, self.grid.config.block, function, template);
             self.run_warp(&mut warp)?;
             // A warp that has ended lends its registers to the next.
@@ -99,6 +103,15 @@ impl Block<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Charges the start of a block or a warp.
+    fn pay(&mut self, cost: u64, function: &Function) -> Result<(), Box<Fault>> {
+        if self.grid.budget.charge(cost) {
+            return Ok(());
+        }
+        let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
+        Err(self.fault(&Warp::default(), function.start, 0, kind))
     }
 
     /// `bar.arrive`.

@@ -1,6 +1,6 @@
 //! The watchdog's budget, dealt out in slices so that warps which spin give way to those they wait for.
 
-/// Micro-ops that a launch may execute, counted a warp.
+/// What a launch may execute, in the units of [`super::cost`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) total: u64,
@@ -23,7 +23,7 @@ pub(crate) enum OutOfSlice {
     Exhausted,
 }
 
-/// Micro-ops that a warp executes before others have their turn.
+/// Units that a warp uses before others have their turn.
 const SLICE: u64 = 1 << 18;
 
 impl Budget {
@@ -44,12 +44,12 @@ impl Budget {
         self.reserve = left - self.slice_left;
     }
 
-    /// Micro-ops executed so far: what `%clock` and `%globaltimer` tell.
+    /// Units used so far: what `%clock` and `%globaltimer` tell.
     pub(crate) fn used(&self) -> u64 {
         self.total - self.left()
     }
 
-    /// Decides about a basic block of `cost` micro-ops that the slice does not cover.
+    /// Decides about a basic block of `cost` units that the slice does not cover.
     #[cold]
     pub(crate) fn out_of_slice(&mut self, cost: u64) -> OutOfSlice {
         let Some(left) = self.left().checked_sub(cost) else {
@@ -61,6 +61,28 @@ impl Budget {
         self.slice_left = 0;
         self.reserve = left;
         OutOfSlice::GoOn
+    }
+
+    /// Charges work outside basic blocks; `false` when the budget does not cover it.
+    #[must_use]
+    pub(crate) fn charge(&mut self, cost: u64) -> bool {
+        if let Some(rest) = self.slice_left.checked_sub(cost) {
+            self.slice_left = rest;
+            return true;
+        }
+        let Some(left) = self.left().checked_sub(cost) else {
+            return false;
+        };
+        // The slice is used up: the next basic block gives way.
+        self.slice_left = 0;
+        self.reserve = left;
+        true
+    }
+
+    /// Charges a little that need not be exact.
+    #[inline]
+    pub(crate) fn charge_roughly(&mut self, cost: u64) {
+        self.slice_left = self.slice_left.saturating_sub(cost);
     }
 
     fn left(&self) -> u64 {

@@ -5,6 +5,7 @@ mod atomic;
 pub(crate) mod bits;
 mod block;
 mod budget;
+pub(crate) mod cost;
 mod exchange;
 pub(crate) mod float;
 pub(crate) mod lanes;

@@ -2,7 +2,8 @@
 
 use super::access::View;
 use super::block::Block;
-use super::lanes::{LANES, Registers};
+use super::cost;
+use super::lanes::{FULL, LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
 use crate::code::{NONE, Op, Space, Special, Special64};
@@ -84,6 +85,9 @@ impl Block<'_, '_> {
                             }
                         }
                         if !warp.fragments.is_empty() {
+                            self.grid
+                                .budget
+                                .charge_roughly(2 * warp.fragments.len() as u64);
                             fragment.pc = pc;
                             if !warp.meet(fragment) {
                                 warp.park(fragment.clone());
@@ -367,7 +371,7 @@ impl Block<'_, '_> {
 
     /// Enters `callee`; returns where it starts.
     fn call(
-        &self,
+        &mut self,
         warp: &mut Warp,
         fragment: &mut Fragment,
         callee: u32,
@@ -415,15 +419,16 @@ impl Block<'_, '_> {
                 lane,
             });
         }
-        warp.enter(
-            frame,
-            function,
-            if warp.fragments.is_empty() {
-                u32::MAX
-            } else {
-                fragment.mask
-            },
-        );
+        let mask = if warp.fragments.is_empty() {
+            FULL
+        } else {
+            fragment.mask
+        };
+        if !self.grid.budget.charge(cost::of_entering(function, mask)) {
+            let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
+            return Err(LaneFault { kind, lane });
+        }
+        warp.enter(frame, function, mask);
         if let Some(site) = code.sites.get(site as usize) {
             warp.local.pass_all(
                 &site.arguments,

@@ -7,6 +7,7 @@ use super::module::{DeclaredFunction, Formal};
 use super::symbols::{Resolved, Scopes, Symbol};
 use crate::ast::{self, Name, Operand, Pos, Slice};
 use crate::code::{Code, Function, LaneOpOf, NONE, Op};
+use crate::exec::cost;
 use crate::exec::lanes::Slots;
 use crate::types::Type;
 
@@ -178,7 +179,8 @@ impl<'a> Body<'a> {
     /// Settles the cost of the block that ends here.
     pub(crate) fn end_block(&mut self) {
         if let Some(start) = self.block_start.take() {
-            let cost = u32::try_from(self.code.ops.len().saturating_sub(start)).unwrap_or(u32::MAX);
+            let ops = self.code.ops.get(start..).unwrap_or_default();
+            let cost = ops.iter().map(cost::of).fold(0, u32::saturating_add);
             if let Some(op) = self.code.ops.get_mut(start) {
                 *op = Op::Block { cost };
             }

@@ -2,8 +2,8 @@
 
 use super::body::Body;
 use super::error::{Checked, SemanticError, fail};
-use super::special::special;
-use crate::ast::{FloatLit, Operand, OperandKind, Pos};
+use super::special::{SpecialRegister, special};
+use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos};
 use crate::exec::ops::LaneOp;
 use crate::types::{Kind, Type};
 
@@ -60,28 +60,54 @@ impl<'a> Body<'a> {
 
     /// A source of type `ty`: a register, a literal or a special register.
     pub(crate) fn source(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        let name = match operand.kind {
+            OperandKind::Name(name) => name,
+            OperandKind::Member(name, _) => name,
+            _ => return self.literal(operand, ty),
+        };
+        match self.special_register(operand) {
+            Some(SpecialRegister::Constant(value)) => self.constant32(value, name.pos),
+            Some(_) => fail(
+                name.pos,
+                SemanticError::OperandForm {
+                    expected: "a register or a literal",
+                    found: "a special register, which only `mov` takes",
+                },
+            ),
+            None => self.plain_source(operand, name, ty),
+        }
+    }
+
+    /// What `mov` may read: also a special register.
+    pub(crate) fn movable(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        match (operand.kind, self.special_register(operand)) {
+            (OperandKind::Name(name) | OperandKind::Member(name, _), Some(special)) => {
+                self.special(special, name, ty)
+            }
+            _ => self.source(operand, ty),
+        }
+    }
+
+    fn special_register(&self, operand: &Operand<'_>) -> Option<SpecialRegister> {
         match operand.kind {
-            OperandKind::Name(name) => {
-                if let Some(special) = special(name.text, None) {
-                    return self.special(special, name, ty);
-                }
-                let (slot, declared) = self.register(name)?;
-                if ty.accepts(declared) {
-                    Ok(slot)
-                } else {
-                    Self::mismatch(name, declared, ty)
-                }
-            }
-            OperandKind::Member(name, component) => {
-                match special(name.text, Some(component.text)) {
-                    Some(special) => self.special(special, name, ty),
-                    None => fail(
-                        name.pos,
-                        SemanticError::UnknownSymbol(format!("{}.{}", name.text, component.text)),
-                    ),
-                }
-            }
-            _ => self.literal(operand, ty),
+            OperandKind::Name(name) => special(name.text, None),
+            OperandKind::Member(name, component) => special(name.text, Some(component.text)),
+            _ => None,
+        }
+    }
+
+    fn plain_source(&mut self, operand: &Operand<'a>, name: Name<'a>, ty: Type) -> Checked<u32> {
+        if let OperandKind::Member(_, component) = operand.kind {
+            return fail(
+                name.pos,
+                SemanticError::UnknownSymbol(format!("{}.{}", name.text, component.text)),
+            );
+        }
+        let (slot, declared) = self.register(name)?;
+        if ty.accepts(declared) {
+            Ok(slot)
+        } else {
+            Self::mismatch(name, declared, ty)
         }
     }
 

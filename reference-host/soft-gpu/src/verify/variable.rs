@@ -15,7 +15,7 @@ pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
 /// Most bytes of `.const` variables in a module.
 const MAX_CONST_BYTES: u64 = 64 * 1024;
 /// Most bytes of `.global` variables in a module.
-const MAX_GLOBAL_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_GLOBAL_BYTES: u64 = 16 * 1024 * 1024;
 /// Largest alignment that a declaration may ask for.
 const MAX_ALIGN: u64 = 1 << 30;
 
@@ -165,7 +165,7 @@ impl<'a> Verifier<'a> {
                 MAX_GLOBAL_BYTES,
             )
         };
-        let start = (image.len() as u64).next_multiple_of(shape.align);
+        let start = (image.size_bytes() as u64).next_multiple_of(shape.align);
         let end = start.saturating_add(shape.bytes);
         if end > limit {
             return if constant {
@@ -188,7 +188,7 @@ impl<'a> Verifier<'a> {
                 )
             };
         }
-        image.resize(end as usize, 0);
+        image.reach(end as usize);
         let symbol = if constant {
             Symbol::Const {
                 offset: start as u32,
@@ -299,13 +299,15 @@ impl<'a> Verifier<'a> {
             } else {
                 &mut self.module.global_image
             };
-            let at = start.saturating_add((index as usize).saturating_mul(width));
-            match image.get_mut(at..at.saturating_add(width)) {
-                Some(place) => {
-                    place.copy_from_slice(bits.to_le_bytes().get(..width).unwrap_or_default())
-                }
-                None => return invalid(leaf.pos, "more values than elements"),
+            let offset = (index as usize).saturating_mul(width);
+            if offset.saturating_add(width) as u64 > shape.bytes {
+                return invalid(leaf.pos, "more values than elements");
             }
+            image.write(
+                start,
+                offset,
+                bits.to_le_bytes().get(..width).unwrap_or_default(),
+            );
         }
         Ok(())
     }

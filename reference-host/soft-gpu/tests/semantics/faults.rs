@@ -375,3 +375,46 @@ fn launches_that_the_device_cannot_do() {
         }
     );
 }
+
+/// Work that a launch causes outside its own instructions is charged as well: each of these would run for minutes if it were not.
+#[test]
+fn the_watchdog_charges_for_what_a_launch_makes_the_device_do() {
+    let registers: String = (0..8000)
+        .map(|at| format!("add.u32 %q{at}, %q{at}, %t;\n"))
+        .collect();
+    let big_frame = ".func f() { .local .b8 own[60000]; ret; }";
+    let big_file = format!(
+        ".func f() {{ .reg .pred %p; .reg .b32 %t, %q<8000>; bra END;\n{registers}END: ret; }}"
+    );
+    let endless = "LOOP: call f; bra LOOP;";
+    let cases = [
+        (big_frame.to_owned(), endless.to_owned(), [1, 1, 1]),
+        (big_file, endless.to_owned(), [1, 1, 1]),
+        (
+            String::new(),
+            ".local .b8 own[60000]; ret;".to_owned(),
+            [i32::MAX.cast_unsigned(), 1, 1],
+        ),
+        (
+            String::new(),
+            ".shared .b8 own[49152]; ret;".to_owned(),
+            [i32::MAX.cast_unsigned(), 1, 1],
+        ),
+        (
+            String::new(),
+            "ret;".to_owned(),
+            [i32::MAX.cast_unsigned(), 1, 1],
+        ),
+    ];
+    for (before, code, grid) in cases {
+        let mut kernel = Kernel::new(&before, &code);
+        kernel.config.grid = grid;
+        // Too much for some thousand calls or blocks that cost nothing, plenty for as many that are charged.
+        kernel.config.instruction_budget = 2_000_000;
+        assert_eq!(
+            kernel.fault(4).kind,
+            FaultKind::BudgetExhausted(2_000_000),
+            "{code}"
+        );
+    }
+}

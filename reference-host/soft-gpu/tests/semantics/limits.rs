@@ -59,9 +59,9 @@ fn local_and_global_memory() {
     assert_eq!(limit_of(&local(65536)), None);
     assert_eq!(limit_of(&local(65537)), Some((65537, 65536)));
     let global = |bytes: u32| format!("{HEAD}.global .b8 all[{bytes}];\n");
-    assert_eq!(limit_of(&global(1 << 26)), None);
+    assert_eq!(limit_of(&global(1 << 24)), None);
     assert_eq!(
-        limit_of(&global((1 << 26) + 1)),
-        Some(((1 << 26) + 1, 1 << 26))
+        limit_of(&global((1 << 24) + 1)),
+        Some(((1 << 24) + 1, 1 << 24))
     );
 }

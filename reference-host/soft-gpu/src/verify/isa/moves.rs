@@ -67,10 +67,10 @@ fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Checked<u32> 
     let (name, offset) = match from.kind {
         OperandKind::Name(name) => (name, 0),
         OperandKind::NameOffset(name, offset) => (name, offset),
-        _ => return body.source(from, ty),
+        _ => return body.movable(from, ty),
     };
     if special(name.text, None).is_some() {
-        return body.source(from, ty);
+        return body.movable(from, ty);
     }
     match body.symbol(name)? {
         Symbol::Register { .. } if matches!(from.kind, OperandKind::Name(_)) => {

@@ -345,34 +345,51 @@ pub(crate) fn frame_layout(params: &[u32], results: &[u32]) -> (Vec<u32>, Vec<u3
     (params, results)
 }
 
+/// Where the caller's frame holds an operand that is a `.param` variable; `mismatch` is said when its size is not `bytes`.
+fn passed_variable<'a>(
+    body: &mut Body<'a>,
+    operand: &Operand<'a>,
+    bytes: u32,
+    mismatch: &'static str,
+) -> Checked<Option<u32>> {
+    let OperandKind::Name(name) = operand.kind else {
+        return Ok(None);
+    };
+    let Symbol::FrameParam {
+        offset,
+        bytes: declared,
+        ..
+    } = body.symbol(name)?
+    else {
+        return Ok(None);
+    };
+    if declared == bytes {
+        return Ok(Some(offset));
+    }
+    fail(
+        operand.pos,
+        SemanticError::CallMismatch {
+            name: name.text.to_owned(),
+            reason: mismatch,
+        },
+    )
+}
+
+/// Room in the caller's frame for a value passed by register.
+fn passed_register<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -> Checked<u32> {
+    let size = u64::from(bytes);
+    body.frame("bytes of a function's frame", size, size, operand.pos)
+}
+
 /// An actual argument as bytes of the caller's frame.
 fn argument<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -> Checked<u32> {
-    if let OperandKind::Name(name) = operand.kind
-        && let Symbol::FrameParam {
-            offset,
-            bytes: declared,
-            ..
-        } = body.symbol(name)?
-    {
-        if declared != bytes {
-            return fail(
-                operand.pos,
-                SemanticError::CallMismatch {
-                    name: name.text.to_owned(),
-                    reason: "an argument's size differs from its parameter's",
-                },
-            );
-        }
+    let mismatch = "an argument's size differs from its parameter's";
+    if let Some(offset) = passed_variable(body, operand, bytes, mismatch)? {
         return Ok(offset);
     }
     let ty = word_of(operand, bytes)?;
     let slot = body.source(operand, ty)?;
-    let offset = body.frame(
-        "bytes of a function's frame",
-        u64::from(bytes),
-        u64::from(bytes),
-        operand.pos,
-    )?;
+    let offset = passed_register(body, operand, bytes)?;
     store_to_frame(body, slot, ty, offset);
     Ok(offset)
 }
@@ -384,32 +401,13 @@ fn result<'a>(
     bytes: u32,
     loads: &mut Vec<(u32, Type, u32)>,
 ) -> Checked<u32> {
-    if let OperandKind::Name(name) = operand.kind
-        && let Symbol::FrameParam {
-            offset,
-            bytes: declared,
-            ..
-        } = body.symbol(name)?
-    {
-        if declared != bytes {
-            return fail(
-                operand.pos,
-                SemanticError::CallMismatch {
-                    name: name.text.to_owned(),
-                    reason: "a result's size differs from the function's",
-                },
-            );
-        }
+    let mismatch = "a result's size differs from the function's";
+    if let Some(offset) = passed_variable(body, operand, bytes, mismatch)? {
         return Ok(offset);
     }
     let ty = word_of(operand, bytes)?;
     let slot = body.dest(operand, ty)?;
-    let offset = body.frame(
-        "bytes of a function's frame",
-        u64::from(bytes),
-        u64::from(bytes),
-        operand.pos,
-    )?;
+    let offset = passed_register(body, operand, bytes)?;
     loads.push((slot, ty, offset));
     Ok(offset)
 }

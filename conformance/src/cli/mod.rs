@@ -4,6 +4,7 @@ mod explain;
 mod list;
 mod output;
 mod run;
+mod runtime;
 
 use std::ffi::OsString;
 use std::io;
@@ -19,6 +20,8 @@ use wasi_cuda_conformance::runner::RunError;
 use wasi_cuda_conformance::runtime::reference::ReferenceError;
 use wasi_cuda_conformance::text::one_line;
 use wasi_cuda_conformance::{Profile, Suite, SuiteError, UnknownProfile};
+
+use runtime::RuntimeArguments;
 
 /// Checks a host of wasi:cuda/host@0.2.0 against the ABI's requirements.
 ///
@@ -80,20 +83,11 @@ impl SuiteArguments {
 
 #[derive(Debug, Args)]
 struct RunArguments {
-    /// The runtime under test.
-    #[arg(
-        long,
-        value_enum,
-        default_value = "reference:soft",
-        value_name = "RUNTIME"
-    )]
-    runtime: RuntimeChoice,
+    #[command(flatten)]
+    runtime: RuntimeArguments,
     /// Only these cases: a case id, a folder or fixture, or a glob over ids (`*` also crosses `/`).
     #[arg(long, value_name = "GLOB")]
     filter: Option<String>,
-    /// Insist on this host profile: device, no-device or disabled.
-    #[arg(long, value_name = "PROFILE", value_parser = profile)]
-    profile: Option<Profile>,
     /// Worker threads [default: one per core].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
@@ -131,19 +125,6 @@ struct ExplainArguments {
     id: String,
     #[command(flatten)]
     suite: SuiteArguments,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RuntimeChoice {
-    /// The reference host with the software GPU (profile device).
-    #[value(name = "reference:soft")]
-    Soft,
-    /// The reference host without a device (profile no-device).
-    #[value(name = "reference:none")]
-    None,
-    /// The reference host without the capability (profile disabled).
-    #[value(name = "reference:disabled")]
-    Disabled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,29 +10,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wasi_cuda_conformance::report::Style;
 use wasi_cuda_conformance::runner::{self, Options};
-use wasi_cuda_conformance::runtime::Runtime;
-use wasi_cuda_conformance::runtime::reference::{Device, Reference};
 
-use super::{CliError, Format, RunArguments, RuntimeChoice, output};
+use super::{CliError, Format, RunArguments, output};
 
 pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
     if let Some(path) = &arguments.output {
         output::probe(path)?;
     }
     let suite = arguments.suite.load()?;
-    let runtime = Reference::new(match arguments.runtime {
-        RuntimeChoice::Soft => Device::Soft,
-        RuntimeChoice::None => Device::None,
-        RuntimeChoice::Disabled => Device::Disabled,
-    })?;
-    let info = runtime.info();
-    if let Some(wanted) = arguments.profile.filter(|wanted| *wanted != info.profile) {
-        return Err(CliError::Profile {
-            wanted,
-            runtime: info.name,
-            actual: info.profile,
-        });
-    }
+    let runtime = arguments.runtime.open()?;
     let mut options = Options {
         limit: arguments.timeout,
         filter: arguments.filter.clone(),
@@ -44,7 +30,7 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
     }
     silence_caught_panics();
     let mut bar = Progress::new();
-    let report = runner::run(&suite, Arc::new(runtime), &options, &mut |done, total| {
+    let report = runner::run(&suite, runtime, &options, &mut |done, total| {
         bar.show(done, total)
     });
     bar.clear();
@@ -62,14 +48,7 @@ pub(super) fn execute(arguments: &RunArguments) -> Result<ExitCode, CliError> {
 }
 
 fn style(arguments: &RunArguments) -> Style {
-    let mut rerun = "cargo conformance run".to_owned();
-    if let RuntimeChoice::None | RuntimeChoice::Disabled = arguments.runtime {
-        rerun.push_str(if matches!(arguments.runtime, RuntimeChoice::None) {
-            " --runtime reference:none"
-        } else {
-            " --runtime reference:disabled"
-        });
-    }
+    let mut rerun = format!("cargo conformance run{}", arguments.runtime.options());
     for (option, path) in [
         ("--fixtures", &arguments.suite.fixtures),
         ("--catalogue", &arguments.suite.catalogue),

@@ -91,26 +91,44 @@ pub use suite::{Suite, SuiteError, SuiteInfo};
 /// If the runtime is not conformant, with the report; if the suite cannot run, with the reason.
 #[track_caller]
 pub fn assert_conformant(runtime: impl runtime::Runtime) {
-    let report = Suite::embedded()
+    let (suite, report) = run_embedded(runtime);
+    assert!(
+        report.is_conformant(),
+        "the runtime is not conformant\n\n{}",
+        report.to_terminal(&suite.catalogue, report::Style::default())
+    );
+}
+
+/// Runs the embedded suite on a runtime, with the default options, and answers one line a case, free of anything that
+/// differs from run to run. Kept as a snapshot, it shows a change of behaviour in review, also one from a failure to another:
+///
+/// ```no_run
+/// # use wasi_cuda_conformance::runtime::reference::{Device, Reference};
+/// # let product = Reference::new(Device::None).unwrap();
+/// insta::assert_snapshot!(wasi_cuda_conformance::snapshot(product));
+/// ```
+///
+/// # Panics
+///
+/// If the suite cannot run, with the reason.
+#[track_caller]
+pub fn snapshot(runtime: impl runtime::Runtime) -> String {
+    run_embedded(runtime).1.to_canonical()
+}
+
+#[track_caller]
+fn run_embedded(runtime: impl runtime::Runtime) -> (Suite, report::Report) {
+    let ran = Suite::embedded()
         .map_err(|error| error.to_string())
         .and_then(|suite| {
-            runner::run(
-                &suite,
-                Arc::new(runtime),
-                &runner::Options::default(),
-                &mut |_, _| {},
-            )
-            .map(|report| {
-                (
-                    report.is_conformant(),
-                    report.to_terminal(&suite.catalogue, report::Style::default()),
-                )
-            })
-            .map_err(|error| error.to_string())
+            let (runtime, options) = (Arc::new(runtime), runner::Options::default());
+            match runner::run(&suite, runtime, &options, &mut |_, _| {}) {
+                Ok(report) => Ok((suite, report)),
+                Err(error) => Err(error.to_string()),
+            }
         });
-    match report {
-        Ok((true, _)) => {}
-        Ok((false, text)) => panic!("the runtime is not conformant\n\n{text}"),
+    match ran {
+        Ok(ran) => ran,
         Err(reason) => panic!("the suite could not run: {reason}"),
     }
 }

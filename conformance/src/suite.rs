@@ -7,6 +7,7 @@ use std::path::Path;
 use std::str::Utf8Error;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -27,7 +28,7 @@ pub struct Suite {
 }
 
 /// Names the exact suite that produced a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SuiteInfo {
     /// Version of this package.
     pub version: String,

@@ -1,5 +1,6 @@
 //! Results and their formats.
 
+mod canonical;
 mod json;
 mod terminal;
 #[cfg(test)]
@@ -46,6 +47,8 @@ pub struct CaseResult {
     pub expected: String,
     /// What happened, in words; empty when the case did not run.
     pub actual: String,
+    /// What happened, without what may differ from run to run: ids, the words of a trap.
+    pub stable: String,
     /// More about it, if there is more to say.
     pub message: Option<String>,
     /// Text of the error that the host recorded in this very call, if the runtime can tell.
@@ -70,6 +73,7 @@ impl CaseResult {
                 list,
             ),
             actual: String::new(),
+            stable: String::new(),
             message: None,
             last_error: None,
             duration: Duration::ZERO,
@@ -89,7 +93,7 @@ impl CaseResult {
 }
 
 /// Counts of results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Passed.
     pub passed: usize,
@@ -123,6 +127,11 @@ impl Counts {
     }
 }
 
+/// The JSON Schema of [`Report::to_json`].
+pub fn json_schema() -> String {
+    json::schema()
+}
+
 impl Report {
     /// Whether every `must` case passed or was skipped, and nothing crashed or hung.
     pub fn is_conformant(&self) -> bool {
@@ -137,6 +146,11 @@ impl Report {
     /// The report for people: failures first, then the summary.
     pub fn to_terminal(&self, catalogue: &Catalogue, style: Style) -> String {
         terminal::render(self, catalogue, style)
+    }
+
+    /// One line a case, the same in every run of a host that behaves the same: for snapshot tests.
+    pub fn to_canonical(&self) -> String {
+        canonical::render(self)
     }
 
     /// The report for programs; one object, ending in a line feed.

@@ -15,6 +15,7 @@ fn report() -> (Report, Catalogue) {
         verdict,
         expected: "invalid-kernel (-3)".into(),
         actual: actual.into(),
+        stable: actual.into(),
         message: None,
         last_error: None,
         duration: Duration::from_micros(1500),

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use crate::fixture::{Accept, Action, Arg, Call, Fixture, Plan};
-use crate::judge::{Verdict, describe, judge};
+use crate::judge::{Verdict, describe, describe_stably, judge};
 use crate::profile::Profile;
 use crate::report::CaseResult;
 use crate::runtime::{Guest, Host, InstantiateError, Outcome, Runtime, RuntimeInfo, Value};
@@ -95,6 +95,7 @@ impl Execution<'_> {
                     }
                     Err(error) => return Err(Stop::error(error.to_string())),
                 };
+                result.stable.clone_from(&result.actual);
                 let wanted = case
                     .expectation
                     .under(self.profile)
@@ -192,6 +193,7 @@ impl Execution<'_> {
             None => judge(&[], &outcome),
         };
         result.actual = describe(&outcome);
+        result.stable = describe_stably(accepted.unwrap_or_default(), &outcome);
         if let (Some(name), Outcome::Returned(values), Verdict::Pass) =
             (&call.save, &outcome, result.verdict)
         {

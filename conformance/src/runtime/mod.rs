@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::profile::Profile;
@@ -63,7 +64,7 @@ pub trait Guest {
 }
 
 /// Who a runtime is and what it offers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuntimeInfo {
     /// Name as the user chose it, such as `reference:soft`.
     pub name: String,

@@ -105,24 +105,6 @@ impl<T: ?Sized> Registry<T> {
         drop(removed);
     }
 
-    /// Entries of `owner`, reserved ones included.
-    #[must_use]
-    pub fn len(&self, owner: Owner) -> u64 {
-        self.usage_of(owner).count
-    }
-
-    /// Whether `owner` has no entry.
-    #[must_use]
-    pub fn is_empty(&self, owner: Owner) -> bool {
-        self.len(owner) == 0
-    }
-
-    /// Bytes counted for `owner`.
-    #[must_use]
-    pub fn total_bytes(&self, owner: Owner) -> u64 {
-        self.usage_of(owner).bytes
-    }
-
     /// What all owners together use.
     #[must_use]
     pub fn usage(&self) -> Usage {

@@ -57,9 +57,15 @@ fn caps_are_exact_and_a_refusal_changes_nothing() {
             asked: 1
         }
     );
-    assert_eq!((registry.len(owner), registry.total_bytes(owner)), (1, 10));
+    assert_eq!(
+        registry.usage_of(owner),
+        Usage {
+            count: 1,
+            bytes: 10
+        }
+    );
     assert!(registry.remove(owner, full).is_some());
-    assert!(registry.is_empty(owner));
+    assert!(registry.usage_of(owner) == Usage::default());
 
     let held: Vec<_> = (0..3)
         .map(|_| registry.register(owner, 0, Arc::new(0)).unwrap())
@@ -116,7 +122,7 @@ fn a_reservation_without_a_value_gives_its_quota_back() {
     let owner = registry.owner();
     let reservation = registry.reserve(owner, 10).unwrap();
     assert!(registry.reserve(owner, 0).is_err());
-    assert_eq!(registry.len(owner), 1);
+    assert_eq!(registry.usage_of(owner).count, 1);
     // An owner that ends takes its entries along, and leaves what is still reserved to the reservation.
     registry.remove_owner(owner);
     assert_eq!(
@@ -215,7 +221,7 @@ fn eight_threads_at_the_cap_never_pass_it() {
                     match registry.register(owner, 4, Arc::new(0)) {
                         Ok(id) => {
                             let now = live.fetch_add(1, Ordering::SeqCst) + 1;
-                            if now as u64 > CAP || registry.len(owner) > CAP {
+                            if now as u64 > CAP || registry.usage_of(owner).count > CAP {
                                 over.store(true, Ordering::SeqCst);
                             }
                             held.push(id);
@@ -250,7 +256,7 @@ fn eight_threads_at_the_cap_never_pass_it() {
         refusals.load(Ordering::SeqCst) > 0,
         "the cap was never reached"
     );
-    assert_eq!((registry.len(owner), registry.total_bytes(owner)), (0, 0));
+    assert_eq!(registry.usage_of(owner), Usage { count: 0, bytes: 0 });
     assert_eq!(registry.usage(), Usage::default());
     for _ in 0..CAP {
         assert!(registry.register(owner, 4, Arc::new(0)).is_ok());
@@ -296,13 +302,13 @@ fn eight_owners_that_come_and_go_never_pass_the_budget_together() {
                         match stored {
                             Ok(id) => assert!(registry.lookup(owner, id).is_some()),
                             Err(OverLimit::Count { limit: 4, .. }) => {
-                                assert_eq!(registry.len(owner), 4)
+                                assert_eq!(registry.usage_of(owner).count, 4)
                             }
                             Err(_) => {}
                         }
                     }
                     registry.remove_owner(owner);
-                    assert!(registry.is_empty(owner));
+                    assert!(registry.usage_of(owner) == Usage::default());
                 }
             });
         }

@@ -67,6 +67,7 @@
 
 pub mod catalogue;
 pub mod code;
+pub mod deviant;
 pub mod filter;
 pub mod fixture;
 pub mod judge;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::filter::{self, FilterError};
-use crate::fixture::Fixture;
+use crate::fixture::{Case, Fixture};
 use crate::judge::Verdict;
 use crate::profile::Profile;
 use crate::report::{CaseResult, Report};
@@ -29,6 +29,8 @@ pub struct Options {
     pub limit: Duration,
     /// Which cases to run, see [`filter::select`]; all when `None`.
     pub filter: Option<String>,
+    /// Only cases that check one of these requirements; all when empty.
+    pub requirements: Vec<String>,
     /// The run stops soon after this becomes true.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
@@ -39,6 +41,7 @@ impl Default for Options {
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             limit: Duration::from_secs(10),
             filter: None,
+            requirements: Vec::new(),
             interrupt: None,
         }
     }
@@ -360,10 +363,15 @@ fn plan(suite: &Suite, info: &RuntimeInfo, options: &Options) -> Result<Vec<Job>
         .as_ref()
         .map(|text| filter::select(text, &ids))
         .transpose()?;
+    let checks = |case: &Case| {
+        let wanted = &options.requirements;
+        wanted.is_empty() || case.requirements.iter().any(|id| wanted.contains(id))
+    };
     let jobs: Vec<Job> = on_profile()
         .map(|fixture| {
             let selected = fixture.cases().enumerate().filter(|(_, case)| {
                 case.expectation.under(info.profile).is_some()
+                    && checks(case)
                     && chosen
                         .as_ref()
                         .is_none_or(|ids| ids.contains(case.id.as_str()))

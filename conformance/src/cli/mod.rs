@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use wasi_cuda_conformance::filter::FilterError;
 use wasi_cuda_conformance::fixture::LoadError;
 use wasi_cuda_conformance::runner::RunError;
-use wasi_cuda_conformance::runtime::reference::ReferenceError;
+use wasi_cuda_conformance::runtime::EngineError;
 use wasi_cuda_conformance::text::one_line;
 use wasi_cuda_conformance::{Profile, Suite, SuiteError, UnknownProfile};
 
@@ -184,7 +184,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Filter(#[from] FilterError),
     #[error(transparent)]
-    Reference(#[from] ReferenceError),
+    Engine(#[from] EngineError),
     #[error("profile `{wanted}` was asked for, and {runtime} is a `{actual}` host")]
     Profile {
         wanted: Profile,

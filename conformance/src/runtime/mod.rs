@@ -3,7 +3,10 @@
 //! A [`Runtime`] starts one fresh [`Host`] for each fixture; a host instantiates guests; dropping a guest ends its
 //! instance, dropping the host ends the world it lived in.
 
+pub(crate) mod engine;
 pub mod reference;
+
+pub use engine::{EngineError, NotANumber};
 
 use std::collections::BTreeSet;
 use std::fmt;

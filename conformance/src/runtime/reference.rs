@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use wasi_cuda_host::Host as CudaHost;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, add_to_linker};
-use wasmtime::{Config, Engine, Instance, Linker, Module, OptLevel, Store, Trap, Val};
+use wasmtime::{Engine, Instance, Linker, Module, Store, Trap};
 
+use super::engine::{self, EngineError};
 use super::{Guest, Host, InstantiateError, Need, Outcome, Runtime, RuntimeInfo, Value};
 use crate::profile::Profile;
 
@@ -37,27 +37,11 @@ impl Reference {
     /// # Errors
     ///
     /// The engine does not support this machine.
-    pub fn new(device: Device) -> Result<Reference, ReferenceError> {
-        let mut config = Config::new();
-        config
-            .epoch_interruption(true)
-            .cranelift_opt_level(OptLevel::None)
-            .shared_memory(true);
-        let engine = Engine::new(&config).map_err(|error| ReferenceError(format!("{error:#}")))?;
+    pub fn new(device: Device) -> Result<Reference, EngineError> {
+        let engine = engine::start()?;
         let mut linker = Linker::new(&engine);
         add_to_linker(&mut linker, |state: &mut GuestState| state)
-            .map_err(|error| ReferenceError(format!("{error:#}")))?;
-        let weak = engine.weak();
-        thread::Builder::new()
-            .name("epoch".to_owned())
-            .spawn(move || {
-                while let Some(engine) = weak.upgrade() {
-                    engine.increment_epoch();
-                    drop(engine);
-                    thread::sleep(EPOCH);
-                }
-            })
-            .map_err(|error| ReferenceError(error.to_string()))?;
+            .map_err(|error| EngineError::new(&error))?;
         Ok(Reference {
             device,
             engine,
@@ -65,11 +49,6 @@ impl Reference {
         })
     }
 }
-
-/// The reference runtime cannot be set up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the reference runtime cannot start: {0}")]
-pub struct ReferenceError(String);
 
 impl Runtime for Reference {
     fn info(&self) -> RuntimeInfo {
@@ -141,7 +120,7 @@ impl Host for World {
             self.cuda.instance_without_capability()
         };
         let mut store = Store::new(&self.engine, GuestState::new(instance));
-        store.set_epoch_deadline(epochs(limit));
+        store.set_epoch_deadline(engine::epochs(limit));
         let instance =
             linked
                 .instantiate(&mut store)
@@ -160,24 +139,7 @@ struct InProcess {
 
 impl Guest for InProcess {
     fn call(&mut self, export: &str, args: &[Value], limit: Duration) -> Outcome {
-        let Some(function) = self.instance.get_func(&mut self.store, export) else {
-            return Outcome::Failed(format!("the module has no exported function `{export}`"));
-        };
-        let args: Vec<Val> = args.iter().map(|value| (*value).into()).collect();
-        let mut results = vec![Val::I32(0); function.ty(&self.store).results().len()];
-        self.store.set_epoch_deadline(epochs(limit));
-        match function.call(&mut self.store, &args, &mut results) {
-            Ok(()) => match results.iter().map(Value::try_from).collect() {
-                Ok(values) => Outcome::Returned(values),
-                Err(error) => Outcome::Failed(format!("result of `{export}`: {error}")),
-            },
-            Err(error) => match error.downcast_ref::<Trap>() {
-                Some(Trap::Interrupt) => Outcome::TimedOut,
-                Some(trap) => Outcome::Trapped(trap.to_string()),
-                // An import that returns an error to the engine looks like a trap to the guest.
-                None => Outcome::Trapped(format!("{error:#}")),
-            },
-        }
+        engine::call(&mut self.store, &self.instance, export, args, limit)
     }
 
     fn last_error(&mut self) -> Option<String> {
@@ -186,47 +148,6 @@ impl Guest for InProcess {
     }
 }
 
-impl From<Value> for Val {
-    fn from(value: Value) -> Val {
-        match value {
-            Value::I32(value) => Val::I32(value),
-            Value::I64(value) => Val::I64(value),
-            Value::F32(bits) => Val::F32(bits),
-            Value::F64(bits) => Val::F64(bits),
-        }
-    }
-}
-
-impl TryFrom<&Val> for Value {
-    type Error = NotANumber;
-
-    fn try_from(value: &Val) -> Result<Value, NotANumber> {
-        match value {
-            Val::I32(value) => Ok(Value::I32(*value)),
-            Val::I64(value) => Ok(Value::I64(*value)),
-            Val::F32(bits) => Ok(Value::F32(*bits)),
-            Val::F64(bits) => Ok(Value::F64(*bits)),
-            _ => Err(NotANumber),
-        }
-    }
-}
-
-/// A wasmtime value that is a vector or a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a number: the suite exchanges i32, i64, f32 and f64")]
-pub struct NotANumber;
-
-/// How many ticks a guest may run; one more, since the current tick is already under way.
-fn epochs(limit: Duration) -> u64 {
-    u64::try_from(limit.as_nanos().div_ceil(EPOCH.as_nanos()))
-        .unwrap_or(u64::MAX / 2)
-        .saturating_add(1)
-        .min(u64::MAX / 2)
-}
-
-/// How often running guests look whether their time is up.
-const EPOCH: Duration = Duration::from_millis(10);
-
 /// When the software GPU stops a kernel, in warp instructions: about a fifth of a second, a fifth of the host's own
 /// default and twenty times what any fixture needs, since a fixture with a kernel that never ends waits for it.
-const WATCHDOG_OPS: u64 = 20_000_000;
+pub(crate) const WATCHDOG_OPS: u64 = 20_000_000;

@@ -102,6 +102,15 @@ fn try_out(suite: &Suite, bench: &Bench, deviant: &'static Deviant) -> Result<Ro
         ..Options::default()
     };
     let report = runner::run(suite, Arc::new(host), &options, &mut |_, _| {})?;
+    if deviant.shows_as == Verdict::Fail
+        && let Some(case) = report
+            .cases
+            .iter()
+            .find(|case| matches!(case.verdict, Verdict::Crash | Verdict::Timeout))
+    {
+        let (id, actual) = (&case.id, &case.actual);
+        return Err(format!("it is to answer wrongly, and {id} ends otherwise: {actual}").into());
+    }
     let cells = deviant.breaks.iter().map(|id| {
         let cases = report
             .cases

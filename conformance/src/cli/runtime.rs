@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use wasi_cuda_conformance::Profile;
+use wasi_cuda_conformance::deviant::{self, Bench, Deviant};
 use wasi_cuda_conformance::runtime::Runtime;
 use wasi_cuda_conformance::runtime::reference::{Device, Reference};
 
@@ -11,12 +12,18 @@ use super::{CliError, profile};
 
 #[derive(Debug, Args)]
 pub(super) struct RuntimeArguments {
-    /// The runtime under test.
+    /// The runtime under test:
+    ///
+    /// - reference:soft      the reference host with the software GPU (profile device)
+    /// - reference:none      the reference host without a device (profile no-device)
+    /// - reference:disabled  the reference host without the capability (profile disabled)
+    /// - deviant:NAME        the reference host with one mistake, to see what catches it; `list --deviants` prints the names
     #[arg(
         long,
-        value_enum,
         default_value = "reference:soft",
-        value_name = "RUNTIME"
+        value_name = "RUNTIME",
+        value_parser = choice,
+        verbatim_doc_comment
     )]
     runtime: RuntimeChoice,
     /// Insist on this host profile: device, no-device or disabled.
@@ -24,27 +31,19 @@ pub(super) struct RuntimeArguments {
     profile: Option<Profile>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 enum RuntimeChoice {
-    /// The reference host with the software GPU (profile device).
-    #[value(name = "reference:soft")]
-    Soft,
-    /// The reference host without a device (profile no-device).
-    #[value(name = "reference:none")]
-    None,
-    /// The reference host without the capability (profile disabled).
-    #[value(name = "reference:disabled")]
-    Disabled,
+    Reference(Device),
+    Deviant(&'static Deviant),
 }
 
 impl RuntimeArguments {
     /// The chosen runtime, of the profile that was insisted on.
     pub(super) fn open(&self) -> Result<Arc<dyn Runtime>, CliError> {
-        let runtime = Reference::new(match self.runtime {
-            RuntimeChoice::Soft => Device::Soft,
-            RuntimeChoice::None => Device::None,
-            RuntimeChoice::Disabled => Device::Disabled,
-        })?;
+        let runtime: Arc<dyn Runtime> = match self.runtime {
+            RuntimeChoice::Reference(device) => Arc::new(Reference::new(device)?),
+            RuntimeChoice::Deviant(deviant) => Arc::new(Bench::new()?.host(deviant)?),
+        };
         let info = runtime.info();
         if let Some(wanted) = self.profile.filter(|wanted| *wanted != info.profile) {
             return Err(CliError::Profile {
@@ -53,15 +52,55 @@ impl RuntimeArguments {
                 actual: info.profile,
             });
         }
-        Ok(Arc::new(runtime))
+        Ok(runtime)
     }
 
     /// The options that choose the same runtime again; empty for the default.
-    pub(super) fn options(&self) -> &'static str {
+    pub(super) fn options(&self) -> String {
         match self.runtime {
-            RuntimeChoice::Soft => "",
-            RuntimeChoice::None => " --runtime reference:none",
-            RuntimeChoice::Disabled => " --runtime reference:disabled",
+            RuntimeChoice::Reference(Device::Soft) => String::new(),
+            RuntimeChoice::Reference(Device::None) => " --runtime reference:none".to_owned(),
+            RuntimeChoice::Reference(Device::Disabled) => {
+                " --runtime reference:disabled".to_owned()
+            }
+            RuntimeChoice::Deviant(deviant) => format!(" --runtime deviant:{}", deviant.name),
         }
+    }
+}
+
+fn choice(word: &str) -> Result<RuntimeChoice, String> {
+    match word {
+        "reference:soft" => Ok(RuntimeChoice::Reference(Device::Soft)),
+        "reference:none" => Ok(RuntimeChoice::Reference(Device::None)),
+        "reference:disabled" => Ok(RuntimeChoice::Reference(Device::Disabled)),
+        _ => match word.strip_prefix("deviant:") {
+            Some(name) => deviant::named(name)
+                .map(RuntimeChoice::Deviant)
+                .ok_or_else(|| {
+                    format!(
+                        "no deviant is called `{name}`{}; `list --deviants` prints the names",
+                        similar(name)
+                    )
+                }),
+            None => Err(
+                "write reference:soft, reference:none, reference:disabled or deviant:NAME"
+                    .to_owned(),
+            ),
+        },
+    }
+}
+
+/// A hint at deviants with some part of the name.
+fn similar(name: &str) -> String {
+    let words = |deviant: &Deviant| {
+        let parts = name.split('-').filter(|part| part.len() > 2);
+        parts.filter(|part| deviant.name.contains(part)).count()
+    };
+    // The first of those that share most.
+    let best =
+        deviant::all().max_by_key(|deviant| (words(deviant), std::cmp::Reverse(deviant.name)));
+    match best.filter(|deviant| words(deviant) > 0) {
+        Some(deviant) => format!(" (there is `{}`)", deviant.name),
+        None => String::new(),
     }
 }

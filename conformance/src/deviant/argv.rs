@@ -391,9 +391,28 @@ impl Record {
     }
 }
 
+/// Offset and length of a window.
+pub(super) type Window = (u64, u64);
+
 /// The records of a launch, up to the first bad one.
 pub(super) fn records(c: &Call<'_>) -> Vec<Record> {
-    let argv = c.bytes("args_ptr", "args_len").unwrap_or_default();
+    records_in(c.bytes("args_ptr", "args_len").unwrap_or_default())
+}
+
+/// The windows among these records.
+pub(super) fn windows_in(argv: &[u8]) -> Vec<(Record, Window)> {
+    let word = |start: usize| {
+        let bytes = argv.get(start..start + 4)?.try_into().ok()?;
+        Some(u64::from(u32::from_le_bytes(bytes)))
+    };
+    records_in(argv)
+        .into_iter()
+        .filter(|record| record.tag == 7)
+        .filter_map(|record| Some((record, (word(record.start + 1)?, word(record.start + 5)?))))
+        .collect()
+}
+
+fn records_in(argv: &[u8]) -> Vec<Record> {
     let mut all = Vec::new();
     let mut start = 0;
     while let Some(tag) = argv.get(start).copied() {
@@ -424,14 +443,44 @@ pub(super) fn rewritten(c: &mut Call<'_>, rewrite: impl FnOnce(&mut Vec<u8>)) ->
     };
     let mut argv = old.clone();
     rewrite(&mut argv);
-    let mut memory = c.memory_with_room(argv.len());
-    let start = memory.len() - argv.len();
-    memory[start..].copy_from_slice(&argv);
-    c.set("args_ptr", start as i64)
-        .set("args_len", argv.len() as i64);
-    let answer = c.pass_on(&mut memory);
-    c.take_back(&memory);
+    let at = match argv.len() <= old.len() {
+        true => Some(c.unsigned("args_ptr")),
+        false => gap(c, &old, argv.len() as u64),
+    };
+    let Some(at) = at else {
+        return c.pass();
+    };
+    let end = at + argv.len() as u64;
+    let (pointer, len) = (at.cast_signed(), argv.len() as i64);
+    c.set("args_ptr", pointer).set("args_len", len);
+    let Some(before) = c.bytes("args_ptr", "args_len").map(<[u8]>::to_vec) else {
+        return c.pass();
+    };
+    c.store(at, &argv);
+    let answer = c.pass();
+    // What the kernel itself wrote there stays.
+    for (place, (before, passed)) in (at..end).zip(before.into_iter().zip(argv)) {
+        if c.byte(place) == Some(passed) {
+            c.store(place, &[before]);
+        }
+    }
     answer
+}
+
+/// A place of `len` bytes in the memory that no window of these records holds.
+fn gap(c: &Call<'_>, argv: &[u8], len: u64) -> Option<u64> {
+    let windows = windows_in(argv);
+    let is_free = |start: &u64| {
+        windows
+            .iter()
+            .all(|(_, (offset, bytes))| start + len <= *offset || offset + bytes <= *start)
+    };
+    let candidates = windows.iter().map(|(_, (offset, bytes))| offset + bytes);
+    let last = c.memory_len().checked_sub(len)?;
+    [0, last]
+        .into_iter()
+        .chain(candidates)
+        .find(|start| *start <= last && is_free(start))
 }
 
 fn retag(c: &mut Call<'_>, rule: fn(u8) -> u8) -> i64 {

@@ -180,6 +180,14 @@ impl Call<'_> {
         self.memory.as_deref()?.get(start..end)
     }
 
+    /// One byte of the memory.
+    pub(super) fn byte(&self, at: u64) -> Option<u8> {
+        self.memory
+            .as_deref()?
+            .get(usize::try_from(at).ok()?)
+            .copied()
+    }
+
     /// The first byte behind a region.
     pub(super) fn end(&self, pointer: &str, len: &str) -> u64 {
         self.unsigned(pointer) + self.unsigned(len)

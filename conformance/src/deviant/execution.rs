@@ -209,11 +209,11 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "takes a wrapping decrement for a minimum",
         &[("atom.global.dec.u32", "atom.global.min.u32")],
     ),
-    rewriting(
-        "fma-rounds-towards-zero",
+    text(
+        "fma-rounds-twice",
         &["launch.instructions"],
-        "rounds fused products towards zero",
-        &[("fma.rn.f32", "fma.rz.f32")],
+        "rounds a fused product before it adds",
+        |c| altered(c, |line| unfused(line, "fma.rn.f32")),
     ),
     rewriting(
         "subnormals-always-flushed",
@@ -331,6 +331,20 @@ fn unrolled_addition(line: &str, opcode: &str) -> Option<String> {
     let value = value.trim().strip_suffix(';')?;
     Some(format!(
         "ld.global.u32 {old}, {address}; add.u32 {old}, {old}, {value}; st.global.u32 {address}, {old};\n"
+    ))
+}
+
+/// A product and a sum in place of `opcode d, a, b, c;`.
+fn unfused(line: &str, opcode: &str) -> Option<String> {
+    let (guard, operands) = line.split_once(opcode)?;
+    if guard.contains('@') {
+        return None;
+    }
+    let (product, addend) = operands.rsplit_once(',')?;
+    let result = product.split(',').next()?;
+    let addend = addend.trim().strip_suffix(';')?;
+    Some(format!(
+        "mul.rn.f32 {product}; add.rn.f32 {result}, {result}, {addend};\n"
     ))
 }
 

@@ -135,12 +135,6 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     launch(
-        "watchdog-too-eager",
-        &["launch.fault.watchdog"],
-        "stops kernels once one has run too long",
-        |c| sticky(c, is_watchdog),
-    ),
-    launch(
         "fault-sticky",
         &["launch.fault.contained"],
         "launches nothing any more after a fault",

@@ -72,18 +72,12 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["last-error.newest-unread"],
         "keeps the first message until somebody reads it",
         |c| {
-            let answer = c.pass();
-            if answer < 0 && is_recording(c.import) {
-                let text = text_of(c);
-                c.notes().bytes.get_or_insert(text);
+            if is_recording(c.import) {
+                return keeping_first(c);
             }
-            let kept = c.notes().bytes.clone();
-            match kept {
-                Some(text) if !is_recording(c.import) => {
-                    c.notes().bytes = None;
-                    show(c, &text)
-                }
-                _ => answer,
+            match c.notes().bytes.take() {
+                Some(text) => show(c, &text),
+                None => c.pass(),
             }
         },
     ),
@@ -92,15 +86,12 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["last-error.newest", "last-error.newest-unread"],
         "keeps the first message for ever",
         |c| {
-            let answer = c.pass();
-            if answer < 0 && is_recording(c.import) {
-                let text = text_of(c);
-                c.notes().bytes.get_or_insert(text);
+            if is_recording(c.import) {
+                return keeping_first(c);
             }
-            let kept = c.notes().bytes.clone();
-            match kept {
-                Some(text) if !is_recording(c.import) => show(c, &text),
-                _ => answer,
+            match c.notes().bytes.clone() {
+                Some(text) => show(c, &text),
+                None => c.pass(),
             }
         },
     ),
@@ -452,6 +443,16 @@ fn shown(c: &mut Call<'_>, rule: fn(Vec<u8>, Vec<u8>) -> Vec<u8>) -> i64 {
     let other = other.unwrap_or_default().as_bytes().to_vec();
     let text = rule(own, other);
     show(c, &text)
+}
+
+/// Passes a call on and keeps its message unless there is one already.
+fn keeping_first(c: &mut Call<'_>) -> i64 {
+    let answer = c.pass();
+    if answer < 0 {
+        let text = text_of(c);
+        c.notes().bytes.get_or_insert(text);
+    }
+    answer
 }
 
 /// Passes a call on, with no message to read once it was forgotten; the next failure records one again.

@@ -190,10 +190,10 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         |c| c.load_leniently(|text| format!("{}\n}}\n", text.trim_end())),
     ),
     load(
-        "malformed-comment-end-supplied",
+        "malformed-comment-start-ignored",
         &["load.malformed.syntax"],
-        "ends a comment with the text",
-        |c| c.load_leniently(|text| format!("{text}*/")),
+        "takes the start of a comment that never ends for a blank",
+        |c| c.load_leniently(|text| text.replace("/*", "")),
     ),
     load(
         "malformed-rest-ignored",

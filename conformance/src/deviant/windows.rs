@@ -3,7 +3,7 @@
 use wasi_cuda_host::abi::AbiError::{InvalidArgs, InvalidPointer};
 use wasi_cuda_host::abi::Import::{Launch, LoadPtx};
 
-use super::argv::{Record, records, rewritten};
+use super::argv::{Record, Window, rewritten, windows_in};
 use super::call::Call;
 use super::{Act, Deviant};
 
@@ -15,7 +15,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         |c| {
             let memory = c.memory_len();
             adjusted(c, |_, (offset, len)| {
-                if offset + len == memory + 1 {
+                if len > 0 && offset + len == memory + 1 {
                     (offset, len - 1)
                 } else {
                     (offset, len)
@@ -299,21 +299,9 @@ const fn launch(
     Deviant::new(name, breaks, wrong, &[Launch], act)
 }
 
-/// Offset and length of a window.
-type Window = (u64, u64);
-
 /// The windows of a launch with their records.
 fn windows(c: &Call<'_>) -> Vec<(Record, Window)> {
-    let argv = c.bytes("args_ptr", "args_len").unwrap_or_default();
-    let word = |start: usize| {
-        let bytes = argv.get(start..start + 4)?.try_into().ok()?;
-        Some(u64::from(u32::from_le_bytes(bytes)))
-    };
-    records(c)
-        .into_iter()
-        .filter(|record| record.tag == 7)
-        .filter_map(|record| Some((record, (word(record.start + 1)?, word(record.start + 5)?))))
-        .collect()
+    windows_in(c.bytes("args_ptr", "args_len").unwrap_or_default())
 }
 
 /// Launches with other windows; `rule` gets a window's number among them.

@@ -114,7 +114,7 @@ impl World {
             guest.instance.as_mut()
         };
         let answer = instance.map_or(0, |instance| make(instance, import, memory, &args));
-        guest.keep_account(import, &args, answer);
+        guest.keep_account(import, &args, answer, id);
         answer
     }
 
@@ -135,7 +135,7 @@ impl World {
         if answer >= 0 {
             guest.spare_ids.insert(answer);
         }
-        guest.keep_account(import, args, answer);
+        guest.keep_account(import, args, answer, None);
         answer
     }
 }
@@ -151,7 +151,8 @@ impl Guest {
         self.buffers.values().sum()
     }
 
-    fn keep_account(&mut self, import: Import, args: &[i64], answer: i64) {
+    /// Notes what a call that was made changed; `named` is the id as the guest named it.
+    fn keep_account(&mut self, import: Import, args: &[i64], answer: i64, named: Option<i64>) {
         match (import, args) {
             (Import::LoadPtx, [_, len, ..]) if answer >= 0 => {
                 self.kernels
@@ -164,7 +165,7 @@ impl Guest {
             (Import::Free, [low, high]) if answer == 0 => {
                 let handle = join(*low, *high);
                 if let Some(bytes) = self.buffers.remove(&handle) {
-                    self.freed.push((handle, bytes));
+                    self.freed.push((named.unwrap_or(handle), bytes));
                 }
             }
             _ => {}

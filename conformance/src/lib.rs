@@ -71,6 +71,7 @@ pub mod deviant;
 pub mod filter;
 pub mod fixture;
 pub mod judge;
+pub mod model;
 mod position;
 mod profile;
 pub mod report;

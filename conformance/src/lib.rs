@@ -74,6 +74,7 @@ pub mod judge;
 pub mod model;
 mod position;
 mod profile;
+pub mod random;
 pub mod report;
 pub mod runner;
 pub mod runtime;

@@ -390,7 +390,7 @@ fn plan(suite: &Suite, info: &RuntimeInfo, options: &Options) -> Result<Vec<Job>
     }
 }
 
-const WORKER_THREAD: &str = "conformance-worker";
+pub(crate) const WORKER_THREAD: &str = "conformance-worker";
 
 /// Room for a guest's stack and the host's on top.
 const STACK_BYTES: usize = 8 << 20;

@@ -328,6 +328,14 @@ mod tests {
         assert_eq!(LastError::default().text(), "");
     }
 
+    /// A name is any UTF-8; a guest that takes messages for C strings must not see the end of one inside it.
+    #[test]
+    fn a_message_shows_the_control_characters_of_a_name_escaped() {
+        let mut last = LastError::default();
+        last.record(DeviceError::NoSuchEntry("a\0b\u{1b}ä".into()));
+        assert_eq!(last.text(), "the PTX has no entry named `a\\0b\\u{1b}ä`");
+    }
+
     #[test]
     fn a_long_message_is_cut_on_a_character_boundary_and_marked() {
         for lead in 0..8 {

@@ -3,6 +3,8 @@
 mod explain;
 mod list;
 mod output;
+mod progress;
+mod random;
 mod run;
 mod runtime;
 
@@ -16,6 +18,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wasi_cuda_conformance::filter::FilterError;
 use wasi_cuda_conformance::fixture::LoadError;
+use wasi_cuda_conformance::random::RandomError;
 use wasi_cuda_conformance::runner::RunError;
 use wasi_cuda_conformance::runtime::EngineError;
 use wasi_cuda_conformance::text::one_line;
@@ -56,6 +59,9 @@ enum Command {
     /// Run cases and judge them.
     #[command(after_help = EXIT_STATUS)]
     Run(RunArguments),
+    /// Run random sequences of calls, judge each by the model, and shrink what is found to a fixture.
+    #[command(after_help = random::HELP)]
+    Random(random::RandomArguments),
     /// List cases, or requirements and how many cases check each.
     List(ListArguments),
     /// Say what a requirement or a case is about, with the guest's text.
@@ -168,6 +174,7 @@ impl Arguments {
 pub(crate) fn execute(arguments: Arguments) -> Result<ExitCode, CliError> {
     match arguments.command.unwrap_or(Command::Run(arguments.run)) {
         Command::Run(arguments) => run::execute(&arguments),
+        Command::Random(arguments) => random::execute(&arguments),
         Command::List(arguments) => list::execute(&arguments),
         Command::Explain(arguments) => explain::execute(&arguments),
     }
@@ -181,6 +188,8 @@ pub(crate) enum CliError {
     Suite(#[from] SuiteError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(transparent)]
+    Random(#[from] RandomError),
     #[error(transparent)]
     Filter(#[from] FilterError),
     #[error(transparent)]

@@ -1,6 +1,5 @@
 //! A deviant as a [`Runtime`]: wasmtime, and imports that go through the deviant to the reference host.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::call::{Call, Exported};
 use super::world::World;
 use super::{Deviant, Flaw, Linking, MemoryChoice};
 use crate::profile::Profile;
-use crate::runtime::engine::{self, EngineError};
+use crate::runtime::engine::{self, EngineError, Modules};
 use crate::runtime::reference::WATCHDOG_OPS;
 use crate::runtime::{Guest, Host, InstantiateError, Need, Outcome, Runtime, RuntimeInfo, Value};
 
@@ -24,7 +23,7 @@ use crate::runtime::{Guest, Host, InstantiateError, Need, Outcome, Runtime, Runt
 #[derive(Clone)]
 pub struct Bench {
     engine: Engine,
-    modules: Arc<Mutex<HashMap<Box<[u8]>, Module>>>,
+    modules: Modules,
 }
 
 impl Bench {
@@ -36,7 +35,7 @@ impl Bench {
     pub fn new() -> Result<Bench, EngineError> {
         Ok(Bench {
             engine: engine::start()?,
-            modules: Arc::default(),
+            modules: Modules::default(),
         })
     }
 
@@ -63,16 +62,6 @@ impl Bench {
             Profile::NoDevice => &NO_DEVICE,
             Profile::Disabled => &DISABLED,
         })
-    }
-
-    fn module(&self, wasm: &[u8]) -> Result<Module, InstantiateError> {
-        if let Some(module) = lock(&self.modules).get(wasm) {
-            return Ok(module.clone());
-        }
-        let module = Module::new(&self.engine, wasm)
-            .map_err(|error| InstantiateError::Failed(format!("{error:#}")))?;
-        lock(&self.modules).insert(wasm.into(), module.clone());
-        Ok(module)
     }
 }
 
@@ -150,7 +139,7 @@ impl Host for Started {
         wasm: &[u8],
         limit: Duration,
     ) -> Result<Box<dyn Guest>, InstantiateError> {
-        let module = self.bench.module(wasm)?;
+        let module = self.bench.modules.compile(&self.bench.engine, wasm)?;
         let linked = self
             .linker_for(&module)
             .and_then(|linker| linker.instantiate_pre(&module))

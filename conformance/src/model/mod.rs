@@ -237,6 +237,18 @@ impl Model {
         rules::apply(self, instance, call, result)
     }
 
+    /// Some live buffers of the instance, the oldest first: handle and size in bytes.
+    pub fn some_buffers(&self, instance: usize, most: usize) -> Vec<(i64, u64)> {
+        let Some(instance) = self.instance(instance) else {
+            return Vec::new();
+        };
+        let count = instance.buffers.len().min(most);
+        let handles = (0..count).filter_map(|index| instance.buffers.nth(index));
+        handles
+            .filter_map(|handle| Some((handle, instance.buffers.get(handle)?.size_bytes)))
+            .collect()
+    }
+
     /// The requirements that a change of memory breaks which this call did not have to make.
     pub fn memory_rules(call: Option<&Call>) -> Rules {
         let mut rules = Rules::default();

@@ -1,11 +1,13 @@
 //! What runtimes that embed wasmtime share: an engine with a clock, and calls under a time limit.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, Instance, OptLevel, Store, Trap, Val};
+use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, Val};
 
-use super::{Outcome, Value};
+use super::{InstantiateError, Outcome, Value};
 
 /// An engine whose clock ticks as long as the engine lives.
 pub(crate) fn start() -> Result<Engine, EngineError> {
@@ -27,6 +29,24 @@ pub(crate) fn start() -> Result<Engine, EngineError> {
         })
         .map_err(|error| EngineError(error.to_string()))?;
     Ok(engine)
+}
+
+/// Modules by their bytes, each compiled once: the instances of a fixture share theirs, and so do all hosts that run one
+/// guest again and again.
+#[derive(Clone, Default)]
+pub(crate) struct Modules(Arc<Mutex<HashMap<Box<[u8]>, Module>>>);
+
+impl Modules {
+    pub(crate) fn compile(&self, engine: &Engine, wasm: &[u8]) -> Result<Module, InstantiateError> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = known().get(wasm) {
+            return Ok(module.clone());
+        }
+        let module = Module::new(engine, wasm)
+            .map_err(|error| InstantiateError::Failed(format!("{error:#}")))?;
+        known().insert(wasm.into(), module.clone());
+        Ok(module)
+    }
 }
 
 /// A runtime inside this program cannot be set up.

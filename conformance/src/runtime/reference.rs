@@ -7,9 +7,9 @@ use std::time::Duration;
 use wasi_cuda_host::Host as CudaHost;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, add_to_linker};
-use wasmtime::{Engine, Instance, Linker, Module, Store, Trap};
+use wasmtime::{Engine, Instance, Linker, Store, Trap};
 
-use super::engine::{self, EngineError};
+use super::engine::{self, EngineError, Modules};
 use super::{Guest, Host, InstantiateError, Need, Outcome, Runtime, RuntimeInfo, Value};
 use crate::profile::Profile;
 
@@ -29,6 +29,7 @@ pub struct Reference {
     device: Device,
     engine: Engine,
     linker: Arc<Linker<GuestState>>,
+    modules: Modules,
 }
 
 impl Reference {
@@ -46,6 +47,7 @@ impl Reference {
             device,
             engine,
             linker: Arc::new(linker),
+            modules: Modules::default(),
         })
     }
 }
@@ -81,18 +83,18 @@ impl Runtime for Reference {
             cuda,
             engine: self.engine.clone(),
             linker: Arc::clone(&self.linker),
-            compiled: None,
+            modules: self.modules.clone(),
         }))
     }
 }
 
-/// One host and the last module it compiled: the instances of a fixture share their module.
+/// One host.
 struct World {
     granted: bool,
     cuda: Arc<CudaHost>,
     engine: Engine,
     linker: Arc<Linker<GuestState>>,
-    compiled: Option<(Vec<u8>, Module)>,
+    modules: Modules,
 }
 
 impl Host for World {
@@ -101,15 +103,7 @@ impl Host for World {
         wasm: &[u8],
         limit: Duration,
     ) -> Result<Box<dyn Guest>, InstantiateError> {
-        let module = match &self.compiled {
-            Some((known, module)) if known == wasm => module.clone(),
-            _ => {
-                let module = Module::new(&self.engine, wasm)
-                    .map_err(|error| InstantiateError::Failed(format!("{error:#}")))?;
-                self.compiled = Some((wasm.to_vec(), module.clone()));
-                module
-            }
-        };
+        let module = self.modules.compile(&self.engine, wasm)?;
         let linked = self
             .linker
             .instantiate_pre(&module)

@@ -125,7 +125,7 @@ pub enum DeviceError {
     #[error("PTX {0}")]
     UnsupportedPtx(Box<PtxError>),
     /// The source has no kernel of that name.
-    #[error("the PTX has no entry named `{0}`")]
+    #[error("the PTX has no entry named `{}`", .0.escape_debug())]
     NoSuchEntry(Box<str>),
     /// The kernel did not run, or did not finish.
     #[error("{0}")]

@@ -89,6 +89,25 @@ fn space_of(word: Option<&str>) -> Space {
     }
 }
 
+/// The spaces whose accesses cannot have this ordering: no other thread stores to them, or, for `mmio`, no device.
+fn unordered_spaces(ordering: &str) -> &'static [&'static str] {
+    match ordering {
+        "weak" => &[],
+        // Allowed for .local from PTX ISA 9.1 on.
+        "volatile" => &["const", "param", "param::entry", "param::func"],
+        "mmio" => &[
+            "const",
+            "param",
+            "param::entry",
+            "param::func",
+            "local",
+            "shared",
+            "shared::cta",
+        ],
+        _ => &["const", "param", "param::entry", "param::func", "local"],
+    }
+}
+
 /// `{.ordering{.scope}}{.space}`
 fn take_space<'a>(inst: &mut Inst<'a>) -> Checked<Space> {
     let ordering = inst.modifiers.take_one(ORDERINGS);
@@ -101,6 +120,9 @@ fn take_space<'a>(inst: &mut Inst<'a>) -> Checked<Space> {
     }
     if scoped && inst.modifiers.take_one(SCOPES).is_none() {
         return inst.modifiers.missing("a scope such as .gpu");
+    }
+    if let Some(ordering) = ordering {
+        inst.modifiers.refuse(unordered_spaces(ordering))?;
     }
     if inst.modifiers.peek() == Some("shared::cluster") {
         return inst.modifiers.unsupported("space .shared::cluster");

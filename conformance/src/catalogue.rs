@@ -93,6 +93,8 @@ pub struct Requirement {
     pub statement: String,
     /// Where it comes from.
     pub source: String,
+    /// Why no [deviant](crate::deviant) breaks it; a `must` has either.
+    pub no_deviant: Option<String>,
 }
 
 /// All requirements, by id.
@@ -129,6 +131,7 @@ impl Catalogue {
                 profiles: entry.profiles.unwrap_or_else(|| Profile::ALL.to_vec()),
                 statement: entry.statement,
                 source: entry.source,
+                no_deviant: entry.no_deviant,
             };
             if requirements.insert(id.clone(), requirement).is_some() {
                 problems.push((at, CatalogueError::Duplicate(id)));
@@ -185,6 +188,7 @@ struct RawRequirement {
     profiles: Option<Vec<Profile>>,
     statement: String,
     source: String,
+    no_deviant: Option<String>,
 }
 
 fn is_dotted_id(id: &str) -> bool {

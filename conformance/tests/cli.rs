@@ -454,8 +454,13 @@ fn lists_and_explanations_name_ids() {
         .find(|line| line.starts_with("error.recorded"))
         .expect("a row");
     assert_eq!(
-        row.split_whitespace().take(6).collect::<Vec<_>>(),
-        ["error.recorded", "should", "diagnostic", "2", "2", "0"]
+        row.split_whitespace().take(7).collect::<Vec<_>>(),
+        ["error.recorded", "should", "diagnostic", "2", "2", "0", "0"]
+    );
+    let total = requirements.lines().last().expect("a line");
+    assert!(
+        total.starts_with("total: 3 requirements (2 must, 1 should, 0 may); cases: "),
+        "{total}"
     );
     let requirement = stdout(&on_data(&["explain", "sync.idle"]));
     assert!(
@@ -463,13 +468,58 @@ fn lists_and_explanations_name_ids() {
         "{requirement}"
     );
     assert!(
-        requirement.contains("  sync/idle/sync[again=1]\n"),
+        requirement.contains("  sync/idle/sync[again=1]\n    device: ok\n"),
+        "{requirement}"
+    );
+    assert_eq!(requirement.matches("\nsync/idle.wat:\n").count(), 1);
+    assert!(
+        requirement.contains("  sync-once: a host that fails the second of two syncs\n"),
         "{requirement}"
     );
     let case = stdout(&on_data(&["explain", "sync/idle/sync[again=1]"]));
     assert!(
         case.contains("expected on device: ok\n") && case.contains("(module\n"),
         "{case}"
+    );
+}
+
+#[test]
+fn deviants_are_listed_explained_and_run() {
+    let listed = stdout(&program(&["list", "--deviants"]));
+    assert!(listed.lines().count() >= 100, "{listed}");
+    let disabled = stdout(&program(&["list", "--deviants", "--profile", "disabled"]));
+    assert!(
+        !disabled.is_empty()
+            && disabled
+                .lines()
+                .all(|line| line.contains("profile.disabled")),
+        "{disabled}"
+    );
+    let explained = stdout(&program(&["explain", "sync-once"]));
+    assert!(
+        explained.contains("a host that fails the second of two syncs\n")
+            && explained.contains("sync.idle (must, "),
+        "{explained}"
+    );
+    let run = program(&[
+        "run",
+        "--runtime",
+        "deviant:sync-once",
+        "--filter",
+        "sync/idle",
+    ]);
+    assert_status(&run, 1);
+    assert!(
+        stdout(&run).contains("--runtime deviant:sync-once --filter"),
+        "{}",
+        stdout(&run)
+    );
+    let unknown = program(&["run", "--runtime", "deviant:sync-twice"]);
+    assert_status(&unknown, 2);
+    assert!(
+        stderr(&unknown).contains("no deviant is called `sync-twice` (there is `sync-"),
+        "{}",
+        stderr(&unknown)
     );
 }
 

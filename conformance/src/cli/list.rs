@@ -1,8 +1,10 @@
-//! `list`: cases, or requirements.
+//! `list`: cases, requirements, or deviants.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use wasi_cuda_conformance::catalogue::{Level, Requirement};
+use wasi_cuda_conformance::deviant::{self, Deviant};
 use wasi_cuda_conformance::text::one_line;
 use wasi_cuda_conformance::{Profile, Suite, filter};
 
@@ -12,6 +14,8 @@ pub(super) fn execute(arguments: &ListArguments) -> Result<ExitCode, CliError> {
     let suite = arguments.suite.load()?;
     let text = if arguments.requirements {
         requirements(&suite, arguments.profile)
+    } else if arguments.deviants {
+        deviants(arguments.profile)
     } else {
         cases(&suite, arguments)?
     };
@@ -81,7 +85,7 @@ fn requirements(suite: &Suite, profile: Option<Profile>) -> String {
     for profile in &profiles {
         let _ = write!(text, "  {profile:>9}");
     }
-    text.push_str("  statement\n");
+    text.push_str("  deviants  statement\n");
     for requirement in suite.catalogue.requirements() {
         let _ = write!(
             text,
@@ -95,7 +99,59 @@ fn requirements(suite: &Suite, profile: Option<Profile>) -> String {
                 suite.cases_of(requirement, *profile).count()
             );
         }
-        let _ = writeln!(text, "  {}", one_line(&requirement.statement));
+        let _ = writeln!(
+            text,
+            "  {:>8}  {}",
+            deviant::breaking(&requirement.id).count(),
+            one_line(&requirement.statement)
+        );
+    }
+    text.push_str(&totals(suite, &profiles));
+    text
+}
+
+/// Requirements by level, cases by profile, deviants.
+fn totals(suite: &Suite, profiles: &[Profile]) -> String {
+    let levels = Level::ALL.map(|level| {
+        let of_level = |requirement: &&Requirement| requirement.level == level;
+        let count = suite.catalogue.requirements().filter(of_level).count();
+        format!("{count} {level}")
+    });
+    let cases = profiles.iter().map(|profile| {
+        let judged = suite
+            .fixtures
+            .iter()
+            .filter(|fixture| fixture.profiles.contains(profile))
+            .flat_map(|fixture| fixture.judged(*profile));
+        format!("{} {profile}", judged.count())
+    });
+    let known = |deviant: &&Deviant| {
+        let mut broken = deviant.breaks.iter();
+        broken.any(|id| suite.catalogue.requirement(id).is_some())
+    };
+    format!(
+        "total: {} requirements ({}); cases: {}; {} deviants\n",
+        suite.catalogue.requirements().count(),
+        levels.join(", "),
+        cases.collect::<Vec<_>>().join(", "),
+        deviant::all().filter(known).count()
+    )
+}
+
+fn deviants(profile: Option<Profile>) -> String {
+    let shown = |deviant: &&Deviant| profile.is_none_or(|wanted| wanted == deviant.profile);
+    let width = deviant::all().map(|deviant| deviant.name.len()).max();
+    let width = width.unwrap_or(0);
+    let mut text = String::new();
+    for deviant in deviant::all().filter(shown) {
+        let _ = writeln!(
+            text,
+            "{:width$}  {:9}  {}  a host that {}",
+            deviant.name,
+            deviant.profile,
+            deviant.breaks.join(", "),
+            deviant.wrong
+        );
     }
     text
 }

@@ -52,6 +52,7 @@ Examples:
   wasi-cuda-conformance run --runtime reference:none         the reference host without a device
   wasi-cuda-conformance run --filter 'launch/*'              one folder of fixtures
   wasi-cuda-conformance run --format json --output r.json    a report for programs
+  wasi-cuda-conformance run --runtime deviant:free-foreign   a host with one mistake, and what catches it
   wasi-cuda-conformance explain launch.grid.positive         what a requirement says, and its cases";
 
 #[derive(Debug, Subcommand)]
@@ -62,9 +63,9 @@ enum Command {
     /// Run random sequences of calls, judge each by the model, and shrink what is found to a fixture.
     #[command(after_help = random::HELP)]
     Random(random::RandomArguments),
-    /// List cases, or requirements and how many cases check each.
+    /// List cases, requirements and what checks each, or deviants.
     List(ListArguments),
-    /// Say what a requirement or a case is about, with the guest's text.
+    /// Say what a requirement, a case or a deviant is about, with the guests' text.
     Explain(ExplainArguments),
 }
 
@@ -112,10 +113,13 @@ struct RunArguments {
 
 #[derive(Debug, Args)]
 struct ListArguments {
-    /// List the requirements instead, with the number of cases on each profile.
+    /// List the requirements instead, with the number of cases on each profile and of deviants.
     #[arg(long, conflicts_with = "filter")]
     requirements: bool,
-    /// Only cases that are judged under this profile.
+    /// List the deviants instead: hosts with one mistake, to be run with `run --runtime deviant:NAME`.
+    #[arg(long, conflicts_with_all = ["filter", "requirements"])]
+    deviants: bool,
+    /// Only what is judged under this profile.
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     profile: Option<Profile>,
     /// Only these cases, as in `run`.
@@ -127,7 +131,7 @@ struct ListArguments {
 
 #[derive(Debug, Args)]
 struct ExplainArguments {
-    /// A requirement or a case.
+    /// A requirement, a case or a deviant.
     id: String,
     #[command(flatten)]
     suite: SuiteArguments,
@@ -201,7 +205,7 @@ pub(crate) enum CliError {
         actual: Profile,
     },
     #[error(
-        "no requirement and no case is called `{0}`; `list` and `list --requirements` print the ids"
+        "no requirement, case or deviant is called `{0}`; `list`, `list --requirements` and `list --deviants` print the ids"
     )]
     UnknownId(String),
     #[error("cannot write {}: {error}", path.display())]

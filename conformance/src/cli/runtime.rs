@@ -90,16 +90,19 @@ fn choice(word: &str) -> Result<RuntimeChoice, String> {
     }
 }
 
-/// A hint at deviants with some part of the name.
+/// A hint at the deviant whose name starts most alike, then shares most words.
 fn similar(name: &str) -> String {
-    let words = |deviant: &Deviant| {
-        let parts = name.split('-').filter(|part| part.len() > 2);
-        parts.filter(|part| deviant.name.contains(part)).count()
+    let alike = |deviant: &&Deviant| {
+        let letters = name.chars().zip(deviant.name.chars());
+        let start = letters.take_while(|(given, known)| given == known).count();
+        let words = name.split('-').filter(|word| word.len() > 2);
+        let shared = words.filter(|word| deviant.name.contains(word)).count();
+        (start, shared)
     };
-    // The first of those that share most.
-    let best =
-        deviant::all().max_by_key(|deviant| (words(deviant), std::cmp::Reverse(deviant.name)));
-    match best.filter(|deviant| words(deviant) > 0) {
+    match deviant::all()
+        .max_by_key(alike)
+        .filter(|best| alike(best) > (0, 0))
+    {
         Some(deviant) => format!(" (there is `{}`)", deviant.name),
         None => String::new(),
     }

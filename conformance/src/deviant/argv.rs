@@ -228,11 +228,6 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "passes an i64 through a double",
         |c| {
             revalue(c, 2, |bits| {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    clippy::cast_possible_truncation,
-                    reason = "the mistake itself"
-                )]
                 let through = (bits.cast_signed() as f64) as i64;
                 through.cast_unsigned()
             })
@@ -287,7 +282,6 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         |c| {
             revalue(c, 4, |bits| {
                 let wide = f64::from_bits(bits);
-                #[expect(clippy::cast_possible_truncation, reason = "the mistake itself")]
                 let narrow = f64::from(wide as f32);
                 if wide.is_nan() {
                     bits

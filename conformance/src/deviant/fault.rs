@@ -94,10 +94,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             let answer = c.pass();
             let endless = answer == code(LaunchFailed)
                 && kind_of_fault(c).is_some_and(|kind| is_watchdog(&kind));
-            match endless {
-                true => hang_if(true, c),
-                false => answer,
-            }
+            if endless { hang_if(true, c) } else { answer }
         },
     )
     .showing_as(Verdict::Timeout),

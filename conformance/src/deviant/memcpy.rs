@@ -335,13 +335,13 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "d2h-writes-whole-buffer",
         &["memcpy.refused-writes-nothing"],
         "writes the whole buffer before it refuses a longer copy",
-        |c| writes_then_refuses(c),
+        writes_then_refuses,
     ),
     h2d(
         "h2d-writes-whole-buffer",
         &["memcpy.refused-writes-nothing"],
         "fills the buffer before it refuses a longer copy",
-        |c| writes_then_refuses(c),
+        writes_then_refuses,
     ),
     d2h(
         "d2h-foreign-written",

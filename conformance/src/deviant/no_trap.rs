@@ -149,8 +149,10 @@ const fn trap(
 
 /// Stays in the host for ever, without using a processor for it.
 pub(super) fn hang_if(wrong: bool, c: &mut Call<'_>) -> i64 {
-    while wrong {
-        thread::park();
+    if wrong {
+        loop {
+            thread::park();
+        }
     }
     c.pass()
 }

@@ -251,7 +251,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &[LoadPtx, Launch],
         |c| {
             if c.import == LoadPtx {
-                return c.load_rewritten(|text| with_parameter(text));
+                return c.load_rewritten(with_parameter);
             }
             let memory = u32::try_from(c.memory_len()).unwrap_or(u32::MAX);
             rewritten(c, |argv| {

@@ -219,10 +219,6 @@ pub(super) fn join(low: i64, high: i64) -> i64 {
 }
 
 /// The low 32 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "cutting the number is what it is for"
-)]
 pub(super) fn low_half(number: i64) -> i32 {
     number as i32
 }

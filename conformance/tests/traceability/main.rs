@@ -1,0 +1,144 @@
+//! From each requirement to its cases and deviants, and back: nothing is missing, and no id ever goes away.
+//!
+//! The checks are functions over plain rows. They are held to the real catalogue, suite and deviants; to the same with
+//! any one requirement, case or deviant removed, which must be noticed each time; and to small made-up ones.
+
+mod check;
+mod frozen;
+
+use std::collections::BTreeSet;
+
+use wasi_cuda_conformance::Suite;
+use wasi_cuda_conformance::catalogue::Level;
+use wasi_cuda_conformance::{Profile, deviant};
+
+use check::{CaseRow, DeviantRow, Problem, RequirementRow, Trace};
+use frozen::Frozen;
+
+/// With `UPDATE_FROZEN` set, new ids are added to the committed lists first. None is ever taken out.
+#[test]
+fn everything_is_traced() {
+    let trace = real();
+    let mut frozen = Frozen::read();
+    if std::env::var_os("UPDATE_FROZEN").is_some() {
+        frozen.add(&trace);
+        frozen.write();
+    }
+    let problems = check::problems(&trace, &frozen);
+    assert!(problems.is_empty(), "{}", check::list(&problems));
+}
+
+#[test]
+fn a_removed_requirement_is_noticed() {
+    let (trace, frozen) = (real(), Frozen::read());
+    let known = found(&trace, &frozen);
+    for index in 0..trace.requirements.len() {
+        let mut less = trace.clone();
+        let gone = less.requirements.remove(index);
+        let problems = found(&less, &frozen);
+        assert!(
+            problems.contains(&Problem::GoneRequirement(gone.id.clone())),
+            "{}",
+            gone.id
+        );
+        // The cases that claim it are left with an id that nothing knows.
+        assert!(problems.len() > known.len() + 1, "{}", gone.id);
+    }
+}
+
+#[test]
+fn a_removed_case_is_noticed() {
+    let (trace, frozen) = (real(), Frozen::read());
+    for index in 0..trace.cases.len() {
+        let mut less = trace.clone();
+        let gone = less.cases.remove(index);
+        let problems = check::gone_or_new(&less, &frozen);
+        assert!(
+            problems.contains(&Problem::GoneCase(gone.id.clone())),
+            "{}",
+            gone.id
+        );
+    }
+}
+
+#[test]
+fn a_removed_deviant_is_noticed() {
+    let (trace, frozen) = (real(), Frozen::read());
+    for index in 0..trace.deviants.len() {
+        let mut less = trace.clone();
+        let gone = less.deviants.remove(index);
+        let problems = check::gone_or_new(&less, &frozen);
+        assert!(
+            problems.contains(&Problem::GoneDeviant(gone.name.clone())),
+            "{}",
+            gone.name
+        );
+    }
+}
+
+/// Without its cases on a profile, or without its deviants, a requirement is a promise that nobody keeps.
+#[test]
+fn a_requirement_whose_checks_are_removed_is_noticed() {
+    let (trace, frozen) = (real(), Frozen::read());
+    for requirement in &trace.requirements {
+        for profile in &requirement.profiles {
+            let mut less = trace.clone();
+            less.cases.retain(|case| {
+                !(case.requirements.contains(&requirement.id) && case.profiles.contains(profile))
+            });
+            let expected = Problem::NoCase(requirement.id.clone(), *profile);
+            assert!(
+                check::problems(&less, &frozen).contains(&expected),
+                "{expected}"
+            );
+        }
+        if requirement.level == Level::Must && requirement.no_deviant.is_none() {
+            let mut less = trace.clone();
+            less.deviants
+                .retain(|deviant| !deviant.breaks.contains(&requirement.id));
+            let expected = Problem::NoDeviant(requirement.id.clone());
+            assert!(
+                check::problems(&less, &frozen).contains(&expected),
+                "{expected}"
+            );
+        }
+    }
+}
+
+/// The real rows.
+fn real() -> Trace {
+    let suite = Suite::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let requirements = suite
+        .catalogue
+        .requirements()
+        .map(|requirement| RequirementRow {
+            id: requirement.id.clone(),
+            level: requirement.level,
+            profiles: requirement.profiles.clone(),
+            no_deviant: requirement.no_deviant.clone(),
+        });
+    let cases = suite.cases().map(|(fixture, case)| CaseRow {
+        id: case.id.clone(),
+        requirements: case.requirements.clone(),
+        profiles: Profile::ALL
+            .into_iter()
+            .filter(|profile| {
+                fixture.profiles.contains(profile) && case.expectation.under(*profile).is_some()
+            })
+            .collect(),
+    });
+    let deviants = deviant::all().map(|deviant| DeviantRow {
+        name: deviant.name.to_owned(),
+        breaks: deviant.breaks.iter().map(|id| (*id).to_owned()).collect(),
+        profile: deviant.profile,
+    });
+    Trace {
+        requirements: requirements.collect(),
+        cases: cases.collect(),
+        deviants: deviants.collect(),
+    }
+}
+
+fn found(trace: &Trace, frozen: &Frozen) -> BTreeSet<Problem> {
+    check::problems(trace, frozen).into_iter().collect()
+}

@@ -65,6 +65,12 @@ impl Call<'_> {
         self.world.call(self.me, import, memory, args)
     }
 
+    /// The same with this guest's memory.
+    pub(super) fn also_here(&mut self, import: Import, args: &[i64]) -> i64 {
+        self.world
+            .call(self.me, import, self.memory.as_deref_mut(), args)
+    }
+
     /// Passes the call on and answers with another code where the answer is `from`.
     pub(super) fn recode(&mut self, from: AbiError, to: AbiError) -> i64 {
         self.instead(from, code(to))
@@ -216,6 +222,13 @@ impl Call<'_> {
         copy
     }
 
+    /// Where the memory differs from an earlier copy of its start, with the byte that each has there: the copy's and the
+    /// memory's.
+    pub(super) fn changes_since(&self, before: &[u8]) -> Vec<(usize, u8, u8)> {
+        let now = self.memory.as_deref().unwrap_or_default();
+        differences(before, now)
+    }
+
     /// Makes the memory equal to the start of a copy.
     pub(super) fn take_back(&mut self, copy: &[u8]) {
         if let Some(memory) = self.memory.as_deref_mut()
@@ -261,4 +274,19 @@ impl Call<'_> {
             _ => None,
         }
     }
+}
+
+/// Where two texts differ, with the byte of each. By pages first: most of a large memory is as it was.
+pub(super) fn differences(old: &[u8], new: &[u8]) -> Vec<(usize, u8, u8)> {
+    const PAGE: usize = 4096;
+    let pages = old.chunks(PAGE).zip(new.chunks(PAGE)).enumerate();
+    pages
+        .filter(|(_, (old, new))| old != new)
+        .flat_map(|(page, (old, new))| {
+            let bytes = old.iter().zip(new).enumerate();
+            bytes
+                .filter(|(_, (old, new))| old != new)
+                .map(move |(at, (old, new))| (page * PAGE + at, *old, *new))
+        })
+        .collect()
 }

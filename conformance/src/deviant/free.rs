@@ -51,7 +51,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
     ),
     free(
         "free-frees-all",
-        &["free.handle"],
+        &["free.handle", "free.others-stay"],
         "frees every buffer of an instance with the first",
         |c| {
             let answer = c.pass();

@@ -1,19 +1,20 @@
-//! Mistakes about instances and their ends, and about guests without the capability.
+//! Mistakes about instances and their ends, and about codes that no call has.
 
 use wasi_cuda_host::abi::AbiError::{
-    InvalidArgs, InvalidDimensions, InvalidHandle, InvalidPointer, QuotaExceeded,
+    InvalidArgs, InvalidDimensions, InvalidHandle, InvalidKernel, InvalidPointer, LaunchFailed,
+    QuotaExceeded,
 };
 use wasi_cuda_host::abi::Import::{
-    self, Alloc, Free, LastErrorCopy, LastErrorLen, Launch, LoadPtx, MemcpyD2h, MemcpyH2d, Sync,
+    Alloc, Free, LastErrorCopy, LastErrorLen, Launch, LoadPtx, MemcpyD2h, MemcpyH2d, Sync,
 };
 use wasi_cuda_host::abi::{
     MAX_DEVICE_ALLOCS_PER_HOST, MAX_DEVICE_ALLOCS_PER_INSTANCE, MAX_DEVICE_BYTES_PER_HOST,
     MAX_KERNELS_PER_INSTANCE,
 };
 
+use super::call::Call;
 use super::world::Guest;
 use super::{Deviant, code};
-use crate::profile::Profile;
 
 pub(super) const DEVIANTS: &[Deviant] = &[
     Deviant::new(
@@ -100,129 +101,124 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             }
         },
     ),
-    disabled(
-        "disabled-sync",
-        "answers 0 to a sync without the capability",
-        &[Sync],
-        |_| 0,
-    ),
-    disabled(
-        "disabled-message-length",
-        "answers 0 to how long the message is without the capability",
-        &[LastErrorLen],
-        |_| 0,
-    ),
-    disabled(
-        "disabled-message-copy",
-        "answers 0 to a copy of the message without the capability",
-        &[LastErrorCopy],
-        |_| 0,
-    ),
-    disabled(
-        "disabled-alloc-validates",
-        "looks at a buffer's size before the capability",
-        &[Alloc],
+    Deviant::new(
+        "instance-inherits-buffers",
+        &["instance.fresh"],
+        "gives a new instance the handles of those that have ended",
+        &[Free, MemcpyD2h],
         |c| {
-            let wrong = c.size() == 0;
-            c.refuse_if(wrong, InvalidArgs)
-        },
-    ),
-    disabled(
-        "disabled-alloc-granted",
-        "grants a buffer without the capability",
-        &[Alloc],
-        |_| 1,
-    ),
-    disabled(
-        "disabled-free-validates",
-        "looks at a handle before the capability",
-        &[Free],
-        |_| code(InvalidHandle),
-    ),
-    disabled(
-        "disabled-load-validates",
-        "looks at the PTX's region before the capability",
-        &[LoadPtx],
-        |c| {
-            let wrong = c.outside("ptx_ptr", "ptx_len");
-            c.refuse_if(wrong, InvalidPointer)
-        },
-    ),
-    disabled(
-        "disabled-load-granted",
-        "loads kernels without the capability",
-        &[LoadPtx],
-        |_| 1,
-    ),
-    disabled(
-        "disabled-launch-validates",
-        "looks at a grid before the capability",
-        &[Launch],
-        |c| {
-            let wrong = c.arg("grid_x") <= 0;
-            c.refuse_if(wrong, InvalidDimensions)
-        },
-    ),
-    disabled(
-        "disabled-launch-arguments-validated",
-        "looks at the arguments' region before the capability",
-        &[Launch],
-        |c| {
-            let wrong = c.outside("args_ptr", "args_len");
-            c.refuse_if(wrong, InvalidPointer)
-        },
-    ),
-    disabled(
-        "disabled-h2d-validates",
-        "looks at a source before the capability",
-        &[MemcpyH2d],
-        |c| {
-            let wrong = c.outside("src_ptr", "len");
-            c.refuse_if(wrong, InvalidPointer)
-        },
-    ),
-    disabled(
-        "disabled-d2h-validates",
-        "looks at a destination before the capability",
-        &[MemcpyD2h],
-        |c| {
-            let wrong = c.outside("dst_ptr", "len");
-            c.refuse_if(wrong, InvalidPointer)
-        },
-    ),
-    disabled(
-        "disabled-message-written",
-        "writes a message without the capability",
-        &[LastErrorCopy],
-        |c| {
-            c.store(0, b"no capability");
-            c.pass()
-        },
-    ),
-    disabled(
-        "disabled-records",
-        "records that there is no capability",
-        Import::ALL,
-        |c| {
-            let answer = c.pass();
-            let recorded = std::mem::replace(&mut c.notes().flag, true);
-            match c.import {
-                LastErrorLen if recorded => 13,
-                _ => answer,
+            let handle = c.id();
+            {
+                let known = ended(c).any(|guest| guest.buffers.contains_key(&handle));
+                if known { 0 } else { c.pass() }
             }
         },
     ),
+    Deviant::new(
+        "instance-inherits-kernels",
+        &["instance.fresh"],
+        "gives a new instance the kernels of those that have ended",
+        &[Launch],
+        |c| {
+            let id = c.id();
+            {
+                let known =
+                    ended(c).any(|guest| guest.kernels.iter().any(|(kernel, _)| *kernel == id));
+                if known { 0 } else { c.pass() }
+            }
+        },
+    ),
+    Deviant::new(
+        "end-frees-others",
+        &["instance.end-leaves-others"],
+        "frees all buffers when an instance ends",
+        &[MemcpyD2h, MemcpyH2d],
+        |c| {
+            let wrong = ended(c).next().is_some();
+            c.refuse_if(wrong, InvalidHandle)
+        },
+    ),
+    Deviant::new(
+        "end-unloads-others",
+        &["instance.end-leaves-others"],
+        "unloads all kernels when an instance ends",
+        &[Launch],
+        |c| {
+            let wrong = ended(c).next().is_some();
+            c.refuse_if(wrong, InvalidKernel)
+        },
+    ),
+    Deviant::new(
+        "end-forgets-messages",
+        &["instance.end-leaves-others"],
+        "forgets all messages when an instance ends",
+        &[LastErrorLen, LastErrorCopy],
+        |c| {
+            let known = ended(c).next().is_some();
+            if known { 0 } else { c.pass() }
+        },
+    ),
+    Deviant::new(
+        "ended-work-spoils-launches",
+        &["instance.end-with-work"],
+        "launches nothing any more when an instance ended before its sync",
+        &[Launch, Sync],
+        |c| {
+            let spoilt = ended(c).any(|guest| guest.notes.flag);
+            let launches = c.import == Launch;
+            c.notes().flag = launches;
+            c.refuse_if(spoilt && launches, LaunchFailed)
+        },
+    ),
+    Deviant::new(
+        "ended-fault-reported",
+        &["instance.end-with-work"],
+        "reports the faults of instances that have ended to others",
+        &[Launch, Sync],
+        |c| {
+            if c.import == Sync {
+                let faulted = ended(c).any(|guest| guest.notes.flag);
+                return c.refuse_if(faulted, LaunchFailed);
+            }
+            let answer = c.pass();
+            c.notes().flag = answer == code(LaunchFailed);
+            answer
+        },
+    ),
+    Deviant::new(
+        "codes-invented-by-alloc",
+        &["call.codes"],
+        "answers a code of its own to an allocation of no bytes",
+        &[Alloc],
+        |c| c.instead(InvalidArgs, -12),
+    ),
+    Deviant::new(
+        "codes-of-the-driver",
+        &["call.codes"],
+        "answers codes of the driver to dimensions that are wrong",
+        &[Launch],
+        |c| c.instead(InvalidDimensions, -701),
+    ),
+    Deviant::new(
+        "codes-of-the-system",
+        &["call.codes"],
+        "answers codes of the system to handles that are unknown",
+        &[Free, MemcpyD2h, MemcpyH2d],
+        |c| c.instead(InvalidHandle, -22),
+    ),
+    Deviant::new(
+        "codes-of-other-bits",
+        &["call.codes"],
+        "answers -2^31 to a region outside the memory",
+        &[LoadPtx],
+        |c| c.instead(InvalidPointer, i64::from(i32::MIN)),
+    ),
 ];
-
-const fn disabled(
-    name: &'static str,
-    wrong: &'static str,
-    imports: &'static [Import],
-    act: super::Act,
-) -> Deviant {
-    Deviant::new(name, &["profile.disabled"], wrong, imports, act).on(Profile::Disabled)
-}
 
 fn is_live(guest: &Guest) -> bool {
     guest.instance.is_some()
+}
+
+fn ended<'a>(c: &'a Call<'_>) -> impl Iterator<Item = &'a Guest> {
+    c.world.guests.iter().filter(|guest| !is_live(guest))
 }

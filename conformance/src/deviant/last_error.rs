@@ -97,7 +97,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
     ),
     recording(
         "message-gone-once-read",
-        &["last-error.stays"],
+        &["last-error.read-again", "last-error.stays"],
         "forgets a message once it was copied out",
         |c| {
             let answer = forgetting(c);
@@ -358,7 +358,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
     ),
     recording(
         "message-inherited",
-        &["last-error.per-instance"],
+        &["last-error.per-instance", "instance.fresh"],
         "gives an instance the message of the one before it",
         |c| {
             let text = text_of(c);
@@ -367,6 +367,57 @@ pub(super) const DEVIANTS: &[Deviant] = &[
                 true => show(c, b"left behind"),
                 false => c.pass(),
             }
+        },
+    ),
+    recording(
+        "message-read-moves-on",
+        &["last-error.read-again"],
+        "goes on in the message where the last copy stopped",
+        |c| {
+            if is_recording(c.import) {
+                let answer = c.pass();
+                if answer < 0 {
+                    c.notes().number = 0;
+                }
+                return answer;
+            }
+            let text = text_of(c);
+            let done = usize::try_from(c.notes().number).unwrap_or(0);
+            if c.import == LastErrorLen {
+                return c.pass();
+            }
+            let answer = show(c, text.get(done..).unwrap_or_default());
+            c.notes().number += answer.max(0);
+            answer
+        },
+    ),
+    recording(
+        "message-gone-after-refused-read",
+        &["last-error.refused-read"],
+        "forgets a message when it refuses to copy it",
+        |c| {
+            let answer = forgetting(c);
+            if c.import == LastErrorCopy && answer < 0 {
+                c.notes().flag = true;
+            }
+            answer
+        },
+    ),
+    Deviant::new(
+        "message-length-in-characters",
+        &["last-error.length"],
+        "counts characters and not bytes",
+        &[LastErrorLen],
+        |c| String::from_utf8_lossy(&text_of(c)).chars().count() as i64,
+    ),
+    Deviant::new(
+        "message-length-rounded",
+        &["last-error.length"],
+        "rounds the length up to a multiple of eight",
+        &[LastErrorLen],
+        |c| match c.pass() {
+            len if len > 0 => (len + 7) & !7,
+            answer => answer,
         },
     ),
 ];

@@ -397,7 +397,7 @@ fn not_utf8(c: &Call<'_>) -> bool {
         .is_some_and(|(_, entry)| str::from_utf8(&entry).is_err())
 }
 
-fn load_first(c: &mut Call<'_>) -> i64 {
+pub(super) fn load_first(c: &mut Call<'_>) -> i64 {
     let Some((text, _)) = c.ptx() else {
         return c.pass();
     };

@@ -18,11 +18,14 @@
 
 mod alloc;
 mod argv;
+mod buffers;
 mod call;
+mod dimensions;
 mod execution;
 mod fault;
 mod free;
 mod instance;
+mod kernels;
 mod last_error;
 mod launch;
 mod link;
@@ -32,6 +35,7 @@ mod memcpy;
 mod memory;
 mod no_trap;
 mod params;
+mod profile;
 mod ptx;
 mod runtime;
 mod sync;
@@ -83,6 +87,8 @@ const TABLES: &[&[Deviant]] = &[
     memory::DEVIANTS,
     load::DEVIANTS,
     malformed::DEVIANTS,
+    kernels::DEVIANTS,
+    dimensions::DEVIANTS,
     launch::DEVIANTS,
     argv::DEVIANTS,
     params::DEVIANTS,
@@ -93,8 +99,10 @@ const TABLES: &[&[Deviant]] = &[
     alloc::DEVIANTS,
     free::DEVIANTS,
     memcpy::DEVIANTS,
+    buffers::DEVIANTS,
     last_error::DEVIANTS,
     instance::DEVIANTS,
+    profile::DEVIANTS,
 ];
 
 /// Where a deviant's mistake lies.

@@ -3,7 +3,7 @@
 use wasi_cuda_host::abi::AbiError::{InvalidKernel, LaunchFailed, NotAvailable};
 use wasi_cuda_host::abi::Import::{self, Launch, Sync};
 
-use super::call::Call;
+use super::call::{Call, differences};
 use super::{Deviant, code};
 use crate::profile::Profile;
 
@@ -81,6 +81,58 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             }
         },
     ),
+    Deviant::new(
+        "sync-into-old-memory",
+        &["memory.grow-before-sync"],
+        "writes what kernels did to the place where the memory was before it grew",
+        BOTH,
+        |c| {
+            let grown = c.notes().number.cast_unsigned() != c.memory_len();
+            if c.import == Launch {
+                let before = c.memory_with_room(0);
+                c.notes().number = before.len() as i64;
+                let answer = c.pass();
+                let lost = c.changes_since(&before).into_iter();
+                c.notes().changes.extend(lost.map(|(at, old, _)| (at, old)));
+                return answer;
+            }
+            let lost = std::mem::take(&mut c.notes().changes);
+            for (at, old) in lost.into_iter().rev().filter(|_| grown) {
+                c.store(at as u64, &[old]);
+            }
+            c.pass()
+        },
+    ),
+    Deviant::new(
+        "fault-reported-again",
+        &["sync.after-fault"],
+        "reports a fault at the launch and once more at the next sync",
+        BOTH,
+        |c| {
+            if c.import == Sync && std::mem::take(&mut c.notes().flag) {
+                return code(LaunchFailed);
+            }
+            let answer = c.pass();
+            if c.import == Launch {
+                c.notes().flag = answer == code(LaunchFailed);
+            }
+            answer
+        },
+    ),
+    Deviant::new(
+        "fault-reported-for-ever",
+        &["sync.after-fault"],
+        "fails every sync after a fault",
+        BOTH,
+        |c| {
+            if c.import == Sync && c.notes().flag {
+                return code(LaunchFailed);
+            }
+            let answer = c.pass();
+            c.notes().flag |= answer == code(LaunchFailed);
+            answer
+        },
+    ),
 ];
 
 const BOTH: &[Import] = &[Launch, Sync];
@@ -90,13 +142,8 @@ fn later(c: &mut Call<'_>) -> i64 {
     let before = c.memory_with_room(0);
     let mut after = before.clone();
     let answer = c.pass_on(&mut after);
-    c.notes().changes = before
-        .iter()
-        .zip(&after)
-        .enumerate()
-        .filter(|(_, (old, new))| old != new)
-        .map(|(at, (_, new))| (at, *new))
-        .collect();
+    let changes = differences(&before, &after).into_iter();
+    c.notes().changes = changes.map(|(at, _, new)| (at, new)).collect();
     answer
 }
 

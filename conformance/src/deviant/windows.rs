@@ -288,6 +288,52 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             })
         },
     ),
+    launch(
+        "window-offset-rounded",
+        &["launch.window.any-offset"],
+        "starts windows at a multiple of four",
+        |c| adjusted(c, |_, (offset, len)| (offset & !3, len)),
+    ),
+    launch(
+        "window-length-rounded",
+        &["launch.window.any-offset"],
+        "ends windows at a multiple of four bytes from their start",
+        |c| adjusted(c, |_, (offset, len)| (offset, len & !3)),
+    ),
+    launch(
+        "window-cached",
+        &["launch.window.current"],
+        "keeps a window's bytes on the device from launch to launch",
+        |c| {
+            let all: Vec<Window> = windows(c).into_iter().map(|(_, window)| window).collect();
+            for window in &all {
+                if let Some(bytes) = c.notes().windows.get(window).cloned() {
+                    c.store(window.0, &bytes);
+                }
+            }
+            let answer = c.pass();
+            for (offset, len) in all {
+                let bytes = (offset..offset + len).map_while(|at| c.byte(at)).collect();
+                c.notes().windows.insert((offset, len), bytes);
+            }
+            answer
+        },
+    ),
+    launch(
+        "window-empty-has-a-byte",
+        &["launch.window.empty"],
+        "gives a window of no bytes one",
+        |c| {
+            let memory = c.memory_len();
+            adjusted(c, |_, (offset, len)| {
+                if len == 0 && offset < memory {
+                    (offset, 1)
+                } else {
+                    (offset, len)
+                }
+            })
+        },
+    ),
 ];
 
 const fn launch(

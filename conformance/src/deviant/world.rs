@@ -46,6 +46,8 @@ pub(super) struct Notes {
     pub(super) changes: Vec<(usize, u8)>,
     pub(super) ids: BTreeMap<Vec<u8>, i64>,
     pub(super) texts: BTreeMap<i64, (Vec<u8>, Vec<u8>)>,
+    pub(super) calls: BTreeMap<i64, Vec<i64>>,
+    pub(super) windows: BTreeMap<(u64, u64), Vec<u8>>,
 }
 
 impl World {

@@ -245,7 +245,8 @@ fn each_rule_finds_what_breaks_it() {
     };
     let name = str::to_owned;
     assert_eq!(changed(&|_| {}), []);
-    let table: [(&dyn Fn(&mut Trace), Problem); 16] = [
+    type Change<'a> = &'a dyn Fn(&mut Trace);
+    let table: [(Change<'_>, Problem); 16] = [
         (
             &|t| drop(t.requirements.remove(1)),
             Problem::GoneRequirement(name("b")),

@@ -251,8 +251,23 @@ fn loads_read_texts_and_names() {
         "malformed-ptx",
     );
     model.poke(0, 40_000, b"hello");
-    let unknown = model.allowed(0, &call(40_000, 5, entry_ptr, entry_len));
+    says(
+        &model,
+        call(40_000, 5, entry_ptr, entry_len),
+        "malformed-ptx",
+    );
+    model.poke(0, 40_000, b".version .target");
+    let unknown = model.allowed(0, &call(40_000, 16, entry_ptr, entry_len));
     assert!(unknown.accepts(-4) && unknown.accepts(9) && !unknown.accepts(-6));
+    // Blanks behind the end change nothing.
+    model.poke(0, 40_000, format!("{}  \n", known()[0].text).as_bytes());
+    let padded = i32::try_from(known()[0].text.len() + 3).expect("short");
+    let (at, len) = layout().known[0][1];
+    says(
+        &model,
+        call(40_000, padded, at.cast_signed(), len.cast_signed()),
+        "id",
+    );
     done(&mut model, good, 1);
     deviates(&mut model, good, 1, "load.id-unique");
     deviates(&mut model, good, -4, "load.well-formed");

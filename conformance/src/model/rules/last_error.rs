@@ -26,14 +26,18 @@ pub(super) fn allowed_copy(view: &View<'_>, dst_ptr: i32, dst_len: i32) -> Allow
     let message = &instance.message;
     let room = dst_len.cast_unsigned();
     let (low, high) = (message.low.min(room), message.high.min(room));
-    let rule = if message.high > room {
+    let promise = if message.high > room {
         rule::LAST_ERROR_TRUNCATE
     } else if message.high == 0 {
         rule::LAST_ERROR_NONE
     } else {
         rule::LAST_ERROR_COPY
     };
-    let mut allowed = Allowed::success(Success::Bytes { low, high }, rule, view.strict);
+    let mut allowed = Allowed::success(Success::Bytes { low, high }, promise, view.strict);
+    if message.low == 1 && message.high > 1 {
+        // Nobody has seen this message yet: that there is one is a requirement of its own.
+        allowed.rules.add(rule::LAST_ERROR_RECORDED);
+    }
     match instance.memory.region(dst_ptr, room) {
         Region::Inside => {
             if dst_len < 0 {

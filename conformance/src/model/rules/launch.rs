@@ -299,12 +299,13 @@ fn judge_dimensions(view: &View<'_>, shape: &Shape, allowed: &mut Allowed) {
     let [_, grid_y, grid_z] = shape.grid;
     let [_, _, block_z] = shape.block;
     if grid_y > DEVICE_GRID_YZ || grid_z > DEVICE_GRID_YZ || block_z > DEVICE_BLOCK_Z {
-        allowed.fault(bad, rule::LAUNCH_DEVICE_LIMITS);
-        allowed.may(Code::LAUNCH_FAILED);
-        if view.profile == Profile::NoDevice {
-            // There is no device whose limits they would be.
-            allowed.may(Code::NOT_AVAILABLE);
+        // Without a device there are no limits of one: then the launch is refused for that, at the latest.
+        if view.profile == Profile::Device {
+            allowed.fault(bad, rule::LAUNCH_DEVICE_LIMITS);
+        } else {
+            allowed.may(bad);
         }
+        allowed.may(Code::LAUNCH_FAILED);
     }
 }
 

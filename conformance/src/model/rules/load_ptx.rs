@@ -174,9 +174,15 @@ fn classify(instance: &Instance, ptx: (i32, i32)) -> Text {
             shallow: true,
         };
     }
-    let same =
-        |text: &str| text.len() as u64 == len && contents.equals(at, text.as_bytes()) == Some(true);
-    if let Some(index) = known().iter().position(|module| same(&module.text)) {
+    let starts =
+        |text: &str| text.len() as u64 <= len && contents.equals(at, text.as_bytes()) == Some(true);
+    let same = |text: &str| text.len() as u64 == len && starts(text);
+    // Blanks behind the end change nothing.
+    let padded = |text: &str| {
+        let end = text.len() as u64;
+        starts(text) && only_blanks(instance, at + end, len - end)
+    };
+    if let Some(index) = known().iter().position(|module| padded(&module.text)) {
         return Text::Known(index);
     }
     if let Some(text) = rejected().iter().find(|text| same(text)) {
@@ -193,12 +199,64 @@ fn classify(instance: &Instance, ptx: (i32, i32)) -> Text {
     scan(instance, at, len)
 }
 
-/// Looks for what no PTX has: a zero byte, or bytes that are not UTF-8.
+fn only_blanks(instance: &Instance, at: u64, len: u64) -> bool {
+    let mut chunk = [0; 1024];
+    let mut done = 0;
+    while done < len {
+        let part = (len - done).min(chunk.len() as u64) as usize;
+        let bytes = &mut chunk[..part];
+        if !instance.memory.contents.read(at + done, bytes)
+            || !bytes.iter().all(u8::is_ascii_whitespace)
+        {
+            return false;
+        }
+        done += part as u64;
+    }
+    true
+}
+
+/// A word that is looked for byte by byte; its first byte occurs in it once.
+struct Word {
+    bytes: &'static [u8],
+    matched: usize,
+}
+
+impl Word {
+    fn new(word: &'static str) -> Word {
+        Word {
+            bytes: word.as_bytes(),
+            matched: 0,
+        }
+    }
+
+    fn found(&self) -> bool {
+        self.matched == self.bytes.len()
+    }
+
+    fn look(&mut self, chunk: &[u8]) {
+        if self.found() || (self.matched == 0 && !chunk.contains(&self.bytes[0])) {
+            return;
+        }
+        for byte in chunk {
+            if self.found() {
+                return;
+            }
+            if *byte == self.bytes[self.matched] {
+                self.matched += 1;
+            } else {
+                self.matched = usize::from(*byte == self.bytes[0]);
+            }
+        }
+    }
+}
+
+/// Looks for what no PTX has: a zero byte, bytes that are not UTF-8, no `.version` or no `.target` anywhere.
 fn scan(instance: &Instance, at: u64, len: u64) -> Text {
     let mut chunk = [0; 1024];
     let mut carried = 0;
     let mut done = 0;
-    let mut verdict = Text::Unknown;
+    let mut zero = false;
+    let mut words = [Word::new(".version"), Word::new(".target")];
     while done < len {
         let part = (len - done).min((chunk.len() - carried) as u64) as usize;
         let filled = carried + part;
@@ -211,11 +269,9 @@ fn scan(instance: &Instance, at: u64, len: u64) -> Text {
         }
         done += part as u64;
         let bytes = &chunk[..filled];
-        if bytes.contains(&0) {
-            verdict = Text::Bad {
-                rule: rule::LOAD_MALFORMED_BYTES,
-                shallow: false,
-            };
+        zero |= bytes.contains(&0);
+        for word in &mut words {
+            word.look(&bytes[carried..]);
         }
         match std::str::from_utf8(bytes) {
             Err(error) if error.error_len().is_some() || done == len => {
@@ -232,7 +288,19 @@ fn scan(instance: &Instance, at: u64, len: u64) -> Text {
             Ok(_) => carried = 0,
         }
     }
-    verdict
+    if !words.iter().all(Word::found) {
+        Text::Bad {
+            rule: rule::LOAD_MALFORMED_DIRECTIVES,
+            shallow: true,
+        }
+    } else if zero {
+        Text::Bad {
+            rule: rule::LOAD_MALFORMED_BYTES,
+            shallow: false,
+        }
+    } else {
+        Text::Unknown
+    }
 }
 
 /// What loading or launching something that is not there may answer.

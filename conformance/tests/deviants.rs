@@ -36,9 +36,10 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for profile in Profile::ALL {
         let (suite, bench) = (Arc::clone(&suite), bench.clone());
-        trials.push(Trial::test(format!("undisturbed:{profile}"), move || {
-            undisturbed(&suite, &bench, profile)
-        }));
+        trials.push(Trial::test(
+            format!("reference_host:{profile}"),
+            move || undisturbed(&suite, &bench, profile),
+        ));
     }
     for deviant in deviant::all() {
         let (suite, bench, rows) = (Arc::clone(&suite), bench.clone(), Arc::clone(&rows));

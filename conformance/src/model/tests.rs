@@ -406,6 +406,12 @@ fn a_message_stays_and_is_text() {
     says(&model, Call::LastErrorLen, "0");
     says(&model, copy(0, 8), "0");
     says(&model, copy(-1, 8), "invalid-pointer 0");
+    // Whether a refused copy is recorded is open, however many there are.
+    for _ in 0..2 {
+        done(&mut model, copy(-1, 8), -2);
+        assert!(model.allowed(0, &Call::LastErrorLen).accepts(0));
+        assert!(model.allowed(0, &Call::LastErrorLen).accepts(9));
+    }
     done(&mut model, Call::alloc(0), -9);
     deviates(&mut model, Call::LastErrorLen, 0, "last-error.recorded");
     deviates(&mut model, Call::LastErrorLen, 516, "last-error.length-cap");
@@ -458,6 +464,17 @@ fn without_a_device_good_calls_are_not_available() {
     says(&model, launch(4, 0), "not-available");
     says(&model, launch(1, 0), "invalid-kernel");
     says(&model, launch(4, 5), "invalid-args");
+    // Of a text that nobody knows, the parameters are not known either.
+    model.poke(0, 40_000, b".version .target");
+    let unknown = Call::LoadPtx {
+        ptx_ptr: 40_000,
+        ptx_len: 16,
+        entry_ptr: 40_000,
+        entry_len: 1,
+    };
+    done(&mut model, unknown, 6);
+    let allowed = model.allowed(0, &launch(6, 0));
+    assert!(allowed.accepts(-1) && allowed.accepts(-9) && !allowed.accepts(0));
     for _ in 0..4096 {
         done(&mut model, Call::alloc(1), -1);
     }

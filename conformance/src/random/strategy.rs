@@ -14,7 +14,7 @@ use crate::model::operation::{
 
 /// One operation.
 pub(super) fn operation() -> BoxedStrategy<Operation> {
-    let instance = weighted([(8, 0..=0u8), (3, 1..=1), (1, 2..=2)]);
+    let instance = weighted([(12, 0..=0u8), (3, 1..=1), (1, 2..=2)]);
     let actions = Union::new_weighted(vec![
         (40, Just(Action::Sync).boxed()),
         (30, Just(Action::LastErrorLen).boxed()),
@@ -27,7 +27,7 @@ pub(super) fn operation() -> BoxedStrategy<Operation> {
         (120, load().boxed()),
         (250, launch().boxed()),
         (8, Just(Action::Grow).boxed()),
-        (8, Just(Action::End).boxed()),
+        (5, Just(Action::End).boxed()),
         (2, alloc_many().boxed()),
         (1, load_many().boxed()),
     ]);

@@ -93,9 +93,9 @@ pub(super) fn apply_copy(instance: &mut Instance, dst_ptr: i32, dst_len: i32, re
 
 /// Whether a refused copy is recorded is open (erratum 15): the message may have changed.
 pub(super) fn refused(instance: &mut Instance, strict: bool) {
-    let none_recorded = instance.message.high == 0;
+    let perhaps_none = instance.message.low == 0;
     instance.failed(strict);
-    if none_recorded {
+    if perhaps_none {
         instance.message.low = 0;
     }
 }

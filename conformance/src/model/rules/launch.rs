@@ -43,16 +43,8 @@ pub(super) fn allowed(view: &View<'_>, call: &Call) -> Allowed {
             }
         }
     }
-    if view.profile == Profile::NoDevice {
-        judge_device(view, &mut allowed, rule::LAUNCH_REFUSED_IS_HARMLESS);
-        if view.instance.kernels.len() == 0 {
-            // A host that loads no kernels has none to look for.
-            allowed.may(Code::NOT_AVAILABLE);
-        }
-        return allowed;
-    }
     match (records, source) {
-        (Some((argv, module)), _) if allowed.can_succeed() => {
+        (Some((argv, module)), _) if allowed.can_succeed() && view.profile == Profile::Device => {
             judge_execution(module, argv, &launch.shape, &mut allowed);
         }
         (_, Some(Source::EntryMissing)) => {
@@ -66,13 +58,24 @@ pub(super) fn allowed(view: &View<'_>, call: &Call) -> Allowed {
                 allowed.may(code);
             }
             allowed.must_fail(rule::LOAD_ENTRY_MISSING);
+            if view.profile == Profile::NoDevice {
+                allowed.may(Code::NOT_AVAILABLE);
+            }
         }
+        // Its parameters are not known: any arguments may be wrong.
         (_, Some(Source::Unknown)) => {
             for code in [Code::LAUNCH_FAILED, Code::INTERNAL, Code::INVALID_ARGS] {
                 allowed.may(code);
             }
         }
         _ => {}
+    }
+    if view.profile == Profile::NoDevice {
+        judge_device(view, &mut allowed, rule::LAUNCH_REFUSED_IS_HARMLESS);
+        if view.instance.kernels.len() == 0 {
+            // A host that loads no kernels has none to look for.
+            allowed.may(Code::NOT_AVAILABLE);
+        }
     }
     if view.instance.fault != Faults::Never {
         allowed.may(Code::LAUNCH_FAILED);

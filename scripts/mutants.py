@@ -15,9 +15,7 @@ import tomllib
 
 def key(mutant):
     """A mutant's name without line and column, which move with every edit."""
-    where = " in " + mutant["function"]["function_name"] if mutant.get("function") else ""
-    text = mutant["name"].split(": ", 1)[1]
-    return mutant["file"], text if where and text.endswith(where) else text
+    return mutant["file"], mutant["name"].split(": ", 1)[1]
 
 
 def main():

@@ -51,13 +51,27 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             }
         },
     ),
-    without_tag("argv-without-i32", |c| lacks(c, 1)),
-    without_tag("argv-without-i64", |c| lacks(c, 2)),
-    without_tag("argv-without-f32", |c| lacks(c, 3)),
-    without_tag("argv-without-f64", |c| lacks(c, 4)),
-    without_tag("argv-without-u32", |c| lacks(c, 5)),
-    without_tag("argv-without-u64", |c| lacks(c, 6)),
-    without_tag("argv-without-ptr", |c| lacks(c, 7)),
+    without_tag("argv-without-i32", "does not know the tag of i32", |c| {
+        lacks(c, 1)
+    }),
+    without_tag("argv-without-i64", "does not know the tag of i64", |c| {
+        lacks(c, 2)
+    }),
+    without_tag("argv-without-f32", "does not know the tag of f32", |c| {
+        lacks(c, 3)
+    }),
+    without_tag("argv-without-f64", "does not know the tag of f64", |c| {
+        lacks(c, 4)
+    }),
+    without_tag("argv-without-u32", "does not know the tag of u32", |c| {
+        lacks(c, 5)
+    }),
+    without_tag("argv-without-u64", "does not know the tag of u64", |c| {
+        lacks(c, 6)
+    }),
+    without_tag("argv-without-ptr", "does not know the tag of ptr", |c| {
+        lacks(c, 7)
+    }),
     launch(
         "argv-cut-filled",
         &["argv.truncated"],
@@ -354,13 +368,8 @@ const fn launch(
     Deviant::new(name, breaks, wrong, &[Import::Launch], act)
 }
 
-const fn without_tag(name: &'static str, act: Act) -> Deviant {
-    launch(
-        name,
-        &["argv.tags"],
-        "does not know one of the seven tags",
-        act,
-    )
+const fn without_tag(name: &'static str, wrong: &'static str, act: Act) -> Deviant {
+    launch(name, &["argv.tags"], wrong, act)
 }
 
 const fn bits(name: &'static str, wrong: &'static str, act: Act) -> Deviant {

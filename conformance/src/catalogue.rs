@@ -218,6 +218,19 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_for_having_no_deviant_is_kept() {
+        let reason = |text: &str| {
+            let catalogue = Catalogue::parse(text).expect("good catalogue");
+            catalogue
+                .requirement("a.b")
+                .and_then(|requirement| requirement.no_deviant.clone())
+        };
+        assert_eq!(reason(GOOD), None);
+        let excused = format!("{GOOD}no_deviant = \"r\"\n");
+        assert_eq!(reason(&excused).as_deref(), Some("r"));
+    }
+
+    #[test]
     fn bad_entries_are_placed() {
         let repeated = format!("{GOOD}{GOOD}");
         assert_eq!(

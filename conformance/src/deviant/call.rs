@@ -290,3 +290,22 @@ pub(super) fn differences(old: &[u8], new: &[u8]) -> Vec<(usize, u8, u8)> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_found_in_every_page() {
+        let mut new = vec![0; 10_000];
+        let old = new.clone();
+        assert_eq!(differences(&old, &new), []);
+        for (at, byte) in [(0, 1), (4095, 2), (4096, 3), (9_999, 4)] {
+            new[at] = byte;
+        }
+        let expected = [(0, 0, 1), (4095, 0, 2), (4096, 0, 3), (9_999, 0, 4)];
+        assert_eq!(differences(&old, &new), expected);
+        // What only one of them has is no difference.
+        assert_eq!(differences(&old[..4096], &new), expected[..2]);
+    }
+}

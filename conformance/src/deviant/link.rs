@@ -83,7 +83,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
     ),
     Deviant::with(
         "link-any-name",
-        &["link.closed"],
+        &["link.closed", "link.reserved-name"],
         "defines every name that a module asks for",
         Flaw::Linking(Linking::AnyName),
     ),

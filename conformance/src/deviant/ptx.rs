@@ -81,3 +81,16 @@ pub(super) const SMALLEST: &[u8] =
 fn len_of(bytes: &[u8]) -> i64 {
     i64::try_from(bytes.len()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_found_by_name() {
+        let text = ".visible .entry a(.param .u64 p) { ret; }\n.entry  $b_1 () { ret; }\n.func c() { ret; }";
+        assert_eq!(entries(text), ["a", "$b_1"]);
+        assert_eq!(entries(str::from_utf8(SMALLEST).expect("text")), ["k"]);
+        assert!(entries("").is_empty());
+    }
+}

@@ -395,6 +395,35 @@ fn a_filter_runs_what_its_cases_need_and_reports_them_alone() {
 }
 
 #[test]
+fn a_run_can_be_held_to_some_requirements() {
+    let front = "[[step]]\nname = \"first\"\ncall = \"zero\"\nexpect = 0\nsave = \"k\"\n\
+                 [[step]]\nrequirements = [\"weak\"]\ncall = \"echo\"\nargs = [\"$k\"]\nexpect = 0\n\
+                 [[step]]\ncall = \"hang\"\nexpect = 0\n";
+    let suite = suite(&[("a.wat", front, ""), ("b.wat", &steps(&["zero"]), "")]);
+    let held_to = |requirements: &[&str]| Options {
+        requirements: requirements.iter().map(|id| (*id).to_owned()).collect(),
+        filter: Some("*/[!h]*".into()),
+        ..quick()
+    };
+    assert_eq!(
+        verdicts(&run_with(&suite, &held_to(&["weak"]))),
+        [("a/echo", Verdict::Pass)]
+    );
+    assert_eq!(
+        verdicts(&run_with(&suite, &held_to(&["r"]))),
+        [("a/first", Verdict::Pass), ("b/zero", Verdict::Pass)]
+    );
+    assert_eq!(run_with(&suite, &held_to(&[])).cases.len(), 3);
+    let nothing = run(
+        &suite,
+        Arc::new(Fake),
+        &held_to(&["unknown"]),
+        &mut |_, _| {},
+    );
+    assert!(matches!(nothing, Err(RunError::NoCases(Profile::Device))));
+}
+
+#[test]
 fn an_interrupted_run_has_no_report() {
     let suite = suite(&[("a.wat", &steps(&["hang"]), "")]);
     let options = Options {

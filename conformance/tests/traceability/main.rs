@@ -29,6 +29,31 @@ fn everything_is_traced() {
 }
 
 #[test]
+fn deviants_are_named_and_described_as_the_others() {
+    for deviant in deviant::all() {
+        let words = deviant.name.split('-');
+        let plain = |word: &str| {
+            let mut letters = word.bytes();
+            !word.is_empty()
+                && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit())
+        };
+        assert!(
+            words.clone().count() > 1 && words.clone().all(plain),
+            "{}",
+            deviant.name
+        );
+        // It is read after "a host that".
+        let wrong = deviant.wrong;
+        let begins_small = wrong.starts_with(|letter: char| letter.is_ascii_lowercase());
+        assert!(
+            begins_small && !wrong.ends_with('.'),
+            "{}: {wrong}",
+            deviant.name
+        );
+    }
+}
+
+#[test]
 fn a_removed_requirement_is_noticed() {
     let (mut trace, mut frozen) = (real(), Frozen::read());
     assert_eq!(check::references(&trace), []);

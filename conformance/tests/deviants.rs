@@ -98,7 +98,7 @@ fn try_out(suite: &Suite, bench: &Bench, deviant: &'static Deviant) -> Result<Ro
         requirements: deviant.breaks.iter().map(|id| (*id).to_owned()).collect(),
         limit: match deviant.shows_as {
             Verdict::Timeout => HANGING,
-            _ => Options::default().limit,
+            _ => PATIENT,
         },
         ..Options::default()
     };
@@ -135,7 +135,10 @@ fn undisturbed(suite: &Suite, bench: &Bench, profile: Profile) -> Result<(), Fai
         Profile::Disabled => Device::Disabled,
     })?;
     let all = |runtime: Arc<dyn Runtime>| -> Result<Report, Failed> {
-        let options = Options::default();
+        let options = Options {
+            limit: PATIENT,
+            ..Options::default()
+        };
         Ok(runner::run(suite, runtime, &options, &mut |_, _| {})?)
     };
     let layer = all(Arc::new(bench.undisturbed(profile)?))?;
@@ -189,6 +192,9 @@ fn silence_caught_panics() {
         }
     }));
 }
+
+/// How long a case of another one may take, on a machine that is busy with other things.
+const PATIENT: Duration = Duration::from_secs(60);
 
 /// How long a case of a deviant that hangs may take.
 const HANGING: Duration = Duration::from_secs(1);

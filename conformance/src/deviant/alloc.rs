@@ -227,7 +227,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["alloc.released-is-reusable"],
         "goes on counting the bytes of buffers that were freed",
         |c| {
-            let freed: u64 = c.guest().freed.iter().map(|(_, bytes)| bytes).sum();
+            let freed = c.guest().freed_bytes;
             let wrong = bytes_with(c) + freed > MAX_TOTAL_DEVICE_BYTES;
             c.refuse_if(wrong, QuotaExceeded)
         },
@@ -375,7 +375,7 @@ fn count(c: &mut Call<'_>) -> u64 {
 /// The bytes that the guest would hold with this allocation.
 fn bytes_with(c: &mut Call<'_>) -> u64 {
     let asked = c.size();
-    c.guest().buffer_bytes().saturating_add(asked)
+    c.guest().buffer_bytes.saturating_add(asked)
 }
 
 /// Writes to a fresh buffer what it should not hold.

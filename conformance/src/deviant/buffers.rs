@@ -184,7 +184,8 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             let handle_and_len = (c.import == MemcpyH2d).then(|| (c.id(), c.unsigned("len")));
             match handle_and_len {
                 Some((handle, len))
-                    if !c.outside("src_ptr", "len")
+                    if c.memory.is_some()
+                        && !c.outside("src_ptr", "len")
                         && c.guest()
                             .buffers
                             .get(&handle)

@@ -199,9 +199,9 @@ impl Call<'_> {
         self.unsigned(pointer) + self.unsigned(len)
     }
 
-    /// Whether a region reaches over the memory's end.
+    /// Whether a region reaches over the memory's end; not where there is no memory, which is another matter.
     pub(super) fn outside(&self, pointer: &str, len: &str) -> bool {
-        self.end(pointer, len) > self.memory_len()
+        self.memory.is_some() && self.end(pointer, len) > self.memory_len()
     }
 
     /// Stores bytes where they are inside the memory.

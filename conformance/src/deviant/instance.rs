@@ -55,7 +55,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "goes on counting the bytes of instances that have ended",
         &[Alloc],
         |c| {
-            let all: u64 = c.world.guests.iter().map(Guest::buffer_bytes).sum();
+            let all: u64 = c.world.guests.iter().map(|guest| guest.buffer_bytes).sum();
             let asked = c.size();
             c.refuse_if(
                 all.saturating_add(asked) > MAX_DEVICE_BYTES_PER_HOST,
@@ -94,7 +94,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &[Alloc],
         |c| {
             let held = c.world.guests.iter().filter(|guest| is_live(guest));
-            let all: u64 = held.map(Guest::buffer_bytes).sum();
+            let all: u64 = held.map(|guest| guest.buffer_bytes).sum();
             match all + c.size() > MAX_DEVICE_BYTES_PER_HOST {
                 true => c.pass_spare(),
                 false => c.pass(),

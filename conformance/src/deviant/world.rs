@@ -31,8 +31,12 @@ pub(super) struct Guest {
     pub(super) kernels: Vec<(i64, u64)>,
     /// Live buffers and their sizes.
     pub(super) buffers: BTreeMap<i64, u64>,
-    /// Handles that were live once, oldest first.
+    /// The bytes of all live buffers.
+    pub(super) buffer_bytes: u64,
+    /// Handles that were live once, oldest first, and the bytes of each.
     pub(super) freed: Vec<(i64, u64)>,
+    /// The bytes of all buffers that were live once.
+    pub(super) freed_bytes: u64,
     /// What mistakes keep.
     pub(super) notes: Notes,
 }
@@ -70,7 +74,9 @@ impl World {
             known_as: BTreeMap::new(),
             kernels: Vec::new(),
             buffers: BTreeMap::new(),
+            buffer_bytes: 0,
             freed: Vec::new(),
+            freed_bytes: 0,
             notes: Notes::default(),
         });
         self.guests.len() - 1
@@ -148,11 +154,6 @@ impl Guest {
         self.kernels.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// The bytes of all live buffers.
-    pub(super) fn buffer_bytes(&self) -> u64 {
-        self.buffers.values().sum()
-    }
-
     /// Notes what a call that was made changed; `named` is the id as the guest named it.
     fn keep_account(&mut self, import: Import, args: &[i64], answer: i64, named: Option<i64>) {
         match (import, args) {
@@ -161,12 +162,15 @@ impl Guest {
                     .push((answer, u64::try_from(*len).unwrap_or(0)));
             }
             (Import::Alloc, [low, high]) if answer >= 0 => {
-                self.buffers
-                    .insert(answer, join(*low, *high).cast_unsigned());
+                let bytes = join(*low, *high).cast_unsigned();
+                self.buffers.insert(answer, bytes);
+                self.buffer_bytes += bytes;
             }
             (Import::Free, [low, high]) if answer == 0 => {
                 let handle = join(*low, *high);
                 if let Some(bytes) = self.buffers.remove(&handle) {
+                    self.buffer_bytes -= bytes;
+                    self.freed_bytes += bytes;
                     self.freed.push((named.unwrap_or(handle), bytes));
                 }
             }

@@ -1,5 +1,6 @@
 //! The runtime under test, as the command line chooses it.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use clap::Args;
@@ -99,10 +100,9 @@ fn similar(name: &str) -> String {
         let shared = words.filter(|word| deviant.name.contains(word)).count();
         (start, shared)
     };
-    match deviant::all()
-        .max_by_key(alike)
-        .filter(|best| alike(best) > (0, 0))
-    {
+    // The first of those that are most alike.
+    let best = deviant::all().min_by_key(|deviant| Reverse(alike(deviant)));
+    match best.filter(|best| alike(best) > (0, 0)) {
         Some(deviant) => format!(" (there is `{}`)", deviant.name),
         None => String::new(),
     }

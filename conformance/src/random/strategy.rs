@@ -265,7 +265,9 @@ fn twist() -> impl Strategy<Value = Twist> {
 }
 
 fn launch() -> impl Strategy<Value = Action> {
-    let window = (place(), prop_oneof![4 => 0..=40i8, 1 => -2..=0i8])
+    // Windows of one launch are to overlap often.
+    let near = prop_oneof![3 => place(), 2 => (0..=24u16).prop_map(Place::Play)];
+    let window = (near, prop_oneof![4 => 0..=40i8, 1 => -2..=0i8])
         .prop_map(|(at, more)| Window { at, more })
         .boxed();
     let values = prop_oneof![

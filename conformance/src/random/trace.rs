@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::arguments::arguments;
 use super::driver;
-use super::session::{SLOTS, arguments};
+use super::session::SLOTS;
 use crate::model::operation::{BULK_AT, Id};
 use crate::model::{Allowed, Call, Deviation, Import, MemoryKind, Success, What};
 use crate::profile::Profile;

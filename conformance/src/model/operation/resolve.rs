@@ -268,11 +268,11 @@ impl Scene<'_> {
             match (param, twisted) {
                 (Param::Four, false) | (Param::Eight, true) => {
                     let value = number(module, index, value, args);
-                    bytes.push(if index % 2 == 0 { 1 } else { 3 });
+                    bytes.push([1, 3, 5][index % 3]);
                     bytes.extend(value.to_le_bytes());
                 }
                 (Param::Eight, false) | (Param::Four, true) => {
-                    bytes.push(if index % 2 == 0 { 2 } else { 4 });
+                    bytes.push([2, 4, 6][index % 3]);
                     bytes.extend(value.to_le_bytes());
                 }
                 (Param::Window(_), true) => {

@@ -68,6 +68,10 @@ fn the_commands_of_the_readme_exist() {
             .map(|word| word.trim_matches('\'').to_owned())
             .collect();
         let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+        if let Some(at) = args.iter().position(|arg| *arg == "--runs") {
+            // One sequence shows that the arguments are understood; finding things is another test's work.
+            args[at + 1] = "1";
+        }
         if args.first() == Some(&"run") {
             // Running everything is another test's work; here the arguments count, and one case is enough.
             args.retain(|arg| !arg.starts_with("launch/"));

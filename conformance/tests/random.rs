@@ -21,7 +21,7 @@ fn the_reference_host_does_what_the_model_says() {
         (Device::Disabled, 40),
     ] {
         let report = random(Arc::new(reference(device)), runs, 11);
-        assert!(report.found.is_none(), "{}", report.to_terminal());
+        assert!(report.found.is_none(), "{}", report.to_terminal(None));
         assert_eq!(report.runs, runs);
         if device == Device::Soft {
             // A run in which next to nothing succeeds, or nothing is refused, has tested nothing.
@@ -145,7 +145,7 @@ fn find(plant: Plant) -> Found {
         ..Options::default()
     };
     let report = run(runtime, &options, &mut |_, _| {}).expect("the runtime works");
-    let text = report.to_terminal();
+    let text = report.to_terminal(None);
     *report
         .found
         .unwrap_or_else(|| panic!("{plant:?} was not found\n{text}"))

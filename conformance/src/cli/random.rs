@@ -43,7 +43,8 @@ pub(super) const HELP: &str = "\
 Operations are drawn by chance, carried out on up to three instances of one guest, and judged by the model:
 after each call the result, the ids, the quotas and every byte of guest memory are what the ABI allows, or it
 is a finding. So are a trap, a hang and a crash. What is found is cut down to a few calls and printed as a
-fixture: save it under a folder and `run --fixtures FOLDER` shows the same failure again.
+fixture: save it under a folder and `run --fixtures FOLDER` shows the same failure again. With --output it goes to
+the file instead.
 
 Exit status:
   0  nothing found
@@ -78,7 +79,7 @@ pub(super) fn execute(arguments: &RandomArguments) -> Result<ExitCode, CliError>
     }
     output::print(&match arguments.format {
         Format::Json => report.to_json(),
-        Format::Terminal => report.to_terminal(),
+        Format::Terminal => report.to_terminal(arguments.output.as_deref()),
     })?;
     Ok(if report.found.is_some() {
         ExitCode::FAILURE

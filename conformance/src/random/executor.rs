@@ -24,6 +24,8 @@ pub(super) struct Executor<'a> {
     model: model::Options,
     drivers: [(MemoryKind, Arc<[u8]>); 3],
     worker: Option<Worker>,
+    /// How long one call may take.
+    limit: Duration,
     stats: Stats,
     counting: bool,
 }
@@ -83,6 +85,7 @@ impl<'a> Executor<'a> {
                 driver(MemoryKind::Shared)?,
             ],
             worker: None,
+            limit: options.limit,
             stats: Stats::default(),
             counting: true,
         })
@@ -111,7 +114,12 @@ impl<'a> Executor<'a> {
         failure: Failure,
     ) -> Result<Found, RandomError> {
         let first = failure.clone();
+        if let Fault::Hang { .. } = failure.what {
+            // Each try that hangs costs the limit. What is left at the end is judged by the whole limit again.
+            self.set_limit(self.options.limit.min(HURRY));
+        }
         let shrunk = shrink(self, trees, sequence.memory, failure)?;
+        self.set_limit(self.options.limit);
         let trace = Arc::new(Mutex::new(Trace::default()));
         let again = self.run(&shrunk.sequence, Some(Arc::clone(&trace)))?;
         let failure = again.clone().unwrap_or(shrunk.failure);
@@ -137,6 +145,13 @@ impl<'a> Executor<'a> {
         })
     }
 
+    fn set_limit(&mut self, limit: Duration) {
+        if limit != self.limit {
+            self.limit = limit;
+            self.worker = None;
+        }
+    }
+
     fn run(
         &mut self,
         sequence: &Sequence,
@@ -144,7 +159,7 @@ impl<'a> Executor<'a> {
     ) -> Result<Option<Failure>, RandomError> {
         let worker = match self.worker.take() {
             Some(worker) => worker,
-            None => Worker::start(&self.runtime, self.model, self.options.limit)?,
+            None => Worker::start(&self.runtime, self.model, self.limit)?,
         };
         let wasm = self
             .drivers
@@ -160,7 +175,7 @@ impl<'a> Executor<'a> {
         let gone = || RandomError::Internal("a worker thread ended".to_owned());
         worker.jobs.send(job).map_err(|_| gone())?;
         // The runtime stops guests itself, at the limit; a host that does not come back is given up after that.
-        let patience = self.options.limit + self.options.limit.clamp(GRACE.0, GRACE.1);
+        let patience = self.limit + self.limit.clamp(GRACE.0, GRACE.1);
         loop {
             match worker.answers.recv_timeout(TICK) {
                 Ok(answer) => {
@@ -257,6 +272,9 @@ impl Watch {
         since > 0 && self.now_ms().saturating_sub(since) > patience
     }
 }
+
+/// The limit of a call while a sequence that hangs is shrunk.
+const HURRY: Duration = Duration::from_millis(500);
 
 /// How often a worker is looked at.
 const TICK: Duration = Duration::from_millis(50);

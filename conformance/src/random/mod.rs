@@ -15,7 +15,7 @@
 //!
 //! let runtime = Arc::new(Reference::new(Device::Soft)?);
 //! let report = run(runtime, &Options { runs: 100, ..Options::default() }, &mut |_, _| {})?;
-//! assert!(report.found.is_none(), "{}", report.to_terminal());
+//! assert!(report.found.is_none(), "{}", report.to_terminal(None));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,6 +1,7 @@
 //! What random testing found.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -54,7 +55,9 @@ pub struct Found {
 
 impl Report {
     /// The report for people.
-    pub fn to_terminal(&self) -> String {
+    ///
+    /// `saved` is where the fixture of a finding went; without it the text ends with the fixture itself.
+    pub fn to_terminal(&self, saved: Option<&Path>) -> String {
         let mut text = String::new();
         let info = &self.runtime;
         let _ = writeln!(
@@ -96,7 +99,13 @@ impl Report {
                         "; it did not fail again when repeated"
                     }
                 );
-                text.push_str(&found.fixture);
+                match saved {
+                    Some(path) => {
+                        let path = path.display().to_string();
+                        let _ = writeln!(text, "the fixture that shows it: {}", one_line(&path));
+                    }
+                    None => text.push_str(&found.fixture),
+                }
             }
         }
         text

@@ -216,7 +216,7 @@ impl Session<'_> {
         }
         let answer = self.guest_call(slot, export, &args, call)?;
         self.stats.count(call.import(), answer);
-        self.trace(|trace| trace.answered(call, answer));
+        self.trace(|trace| trace.answered(slot, call, answer));
         self.apply(slot, call, answer)
     }
 

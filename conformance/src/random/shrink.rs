@@ -26,8 +26,8 @@ pub(super) fn shrink(
     failure: Failure,
 ) -> Result<Shrunk, RandomError> {
     let most = match failure.what {
-        // Each costs the time limit.
-        Fault::Hang { .. } => 12,
+        // Each that hangs costs a second.
+        Fault::Hang { .. } => 60,
         _ => MOST_TRIES,
     };
     let mut search = Search {

@@ -31,6 +31,8 @@ pub(super) struct Trace {
     slots: [Option<bool>; SLOTS],
     /// Where ids came from.
     ids: Vec<(i64, Origin)>,
+    /// Where each instance last told the whole length of its message, and the length.
+    lengths: [Option<(usize, i64)>; SLOTS],
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +97,21 @@ impl Trace {
         }
     }
 
-    pub(super) fn answered(&mut self, call: &Call, answer: i64) {
+    pub(super) fn answered(&mut self, slot: usize, call: &Call, answer: i64) {
+        let line = self.lines.len().saturating_sub(1);
+        match call {
+            // The first to tell is the one that later answers are held to.
+            Call::LastErrorLen if answer > 0 => {
+                self.lengths[slot].get_or_insert((line, answer));
+            }
+            Call::LastErrorCopy { dst_len, .. } if answer > 0 && answer < i64::from(*dst_len) => {
+                self.lengths[slot].get_or_insert((line, answer));
+            }
+            Call::LastErrorLen | Call::LastErrorCopy { .. } => {}
+            // A failure records another message.
+            _ if answer < 0 => self.lengths[slot] = None,
+            _ => {}
+        }
         if answer >= 0 && matches!(call.import(), Import::Alloc | Import::LoadPtx) {
             self.ids
                 .push((answer, Origin::Line(self.lines.len().saturating_sub(1))));
@@ -117,7 +133,14 @@ impl Trace {
                 if let Success::Bytes { low, high } = expected.success {
                     let value = self.name(Origin::Line(self.lines.len().saturating_sub(1)), 0);
                     let high = high.min(i32::MAX.cast_unsigned());
-                    let args = vec![value, low.to_string(), high.to_string()];
+                    // Another host's message has another length: what counts is that two answers agree.
+                    let args = match self.lengths[slot] {
+                        Some((line, told)) if low == high && i64::from(low) == told => {
+                            let told = self.name(Origin::Line(line), 0);
+                            vec![value, told.clone(), told]
+                        }
+                        _ => vec![value, low.to_string(), high.to_string()],
+                    };
                     self.push(slot, "between", args, vec!["1".to_owned()]);
                 }
             }

@@ -105,6 +105,7 @@ fn place() -> impl Strategy<Value = Place> {
 fn length() -> impl Strategy<Value = Length> {
     prop_oneof![
         6 => Just(Length::Whole(0)),
+        1 => Just(Length::Bytes(0)),
         8 => (0..=80u16).prop_map(Length::Bytes),
         3 => (-2..=2i8).prop_map(Length::Whole),
         1 => (0..=5000u16).prop_map(Length::Bytes),

@@ -2,7 +2,7 @@
 //!
 //! An [`Operation`] names kernels and buffers by where they stand (the third live one, one that is freed, one of another
 //! instance), and places and lengths by what makes them interesting (the last that is good, the first that is bad).
-//! [`resolve`] turns it into a raw [`Call`] for the present state. Every operation can be resolved in every state, so any
+//! [`resolve`] turns it into a raw [`Call`](super::Call) for the present state. Every operation can be resolved in every state, so any
 //! list of them is a sequence that can be run, and cut shorter.
 
 mod layout;

@@ -295,6 +295,39 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             }
         },
     ),
+    alloc(
+        "alloc-handles-16-bits",
+        &["alloc.handle-not-reused"],
+        "numbers buffers in 16 bits",
+        |c| {
+            let answer = c.pass();
+            if answer < 0 {
+                return answer;
+            }
+            let number = usize::try_from(c.notes().number).unwrap_or(0);
+            c.notes().number += 1;
+            let given = c.notes().calls.entry(0).or_default();
+            match given.get(number & 0xFFFF).copied() {
+                Some(old) => {
+                    c.guest().known_as.insert(old, answer);
+                    old
+                }
+                None => {
+                    given.push(answer);
+                    answer
+                }
+            }
+        },
+    ),
+    alloc(
+        "alloc-count-ever",
+        &["alloc.released-is-reusable"],
+        "counts in 16 bits how many buffers an instance ever had, and stops there",
+        |c| {
+            let wrong = c.guest().buffers.len() + c.guest().freed.len() > 0xFFFF;
+            c.refuse_if(wrong, QuotaExceeded)
+        },
+    ),
     Deviant::new(
         "alloc-recycled-own",
         &["alloc.zeroed"],

@@ -1,6 +1,6 @@
 //! Mistakes in reading argument records: tags, cut values, caps, order.
 
-use wasi_cuda_host::abi::AbiError::{InvalidArgs, KernelArgsUnsupported};
+use wasi_cuda_host::abi::AbiError::{InvalidArgs, InvalidPointer, KernelArgsUnsupported};
 use wasi_cuda_host::abi::{Import, MAX_KERNEL_ARGS, MAX_KERNEL_ARGS_BYTES};
 
 use super::call::Call;
@@ -36,6 +36,39 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["argv.tags"],
         "takes the tag 255 for u64",
         |c| retag(c, |tag| if tag == 255 { 6 } else { tag }),
+    ),
+    launch(
+        "argv-zeros-ignored",
+        &["argv.tags"],
+        "takes zeros behind the last record for padding",
+        |c| {
+            let all = records(c);
+            let rest = all.last().filter(|last| last.tag == 0 && all.len() > 1);
+            let bytes = c.bytes("args_ptr", "args_len").unwrap_or_default();
+            if let Some(last) = rest
+                && bytes.iter().skip(last.start).all(|byte| *byte == 0)
+            {
+                c.set("args_len", last.start as i64);
+            }
+            c.pass()
+        },
+    ),
+    launch(
+        "argv-second-tag-unchecked",
+        &["argv.tags"],
+        "takes an unknown second tag for that of a number that fits",
+        |c| {
+            let second = records(c).get(1).copied();
+            rewritten(c, |argv| {
+                let Some(second) = second.filter(|record| !(1..=7).contains(&record.tag)) else {
+                    return;
+                };
+                let tag = if argv.len() == second.start + 5 { 5 } else { 6 };
+                if let Some(place) = argv.get_mut(second.start) {
+                    *place = tag;
+                }
+            })
+        },
     ),
     launch(
         "argv-tag-code",
@@ -158,6 +191,19 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     launch(
+        "argv-record-129-window-judged",
+        &["argv.records-cap"],
+        "judges the window of a 129th record before it counts it",
+        |c| {
+            let memory = c.memory_len();
+            let late = records(c).get(MAX_KERNEL_ARGS).map(|record| record.start);
+            let wrong = windows_in(c.bytes("args_ptr", "args_len").unwrap_or_default())
+                .iter()
+                .any(|(record, (offset, len))| Some(record.start) == late && offset + len > memory);
+            c.refuse_if(wrong, InvalidPointer)
+        },
+    ),
+    launch(
         "argv-bytes-cap-one-less",
         &["argv.bytes-cap"],
         "reads 4095 bytes",
@@ -244,6 +290,20 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             revalue(c, 2, |bits| {
                 let through = (bits.cast_signed() as f64) as i64;
                 through.cast_unsigned()
+            })
+        },
+    ),
+    bits(
+        "argv-late-i64-low-half",
+        "passes the low half of an i64 behind the 64th record",
+        |c| {
+            let all = records(c);
+            rewritten(c, |argv| {
+                for record in all.iter().skip(64).filter(|record| record.tag == 2) {
+                    if let Some(high) = argv.get_mut(record.start + 5..record.start + 9) {
+                        high.fill(0);
+                    }
+                }
             })
         },
     ),

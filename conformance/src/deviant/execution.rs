@@ -44,6 +44,37 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             c.set_axes("block", [z, y, x]).pass()
         },
     ),
+    launch(
+        "threads-grid-cut-at-4096",
+        "runs at most 4096 blocks in x",
+        |c| clamped(c, "grid_x", 4096),
+    ),
+    launch(
+        "threads-grid-cut-at-30000",
+        "runs at most 30000 blocks in x",
+        |c| clamped(c, "grid_x", 30000),
+    ),
+    launch(
+        "threads-grid-y-cut-at-4096",
+        "runs at most 4096 blocks in y",
+        |c| clamped(c, "grid_y", 4096),
+    ),
+    launch(
+        "threads-grid-z-cut-at-4096",
+        "runs at most 4096 blocks in z",
+        |c| clamped(c, "grid_z", 4096),
+    ),
+    launch(
+        "threads-grid-16-bits",
+        "counts blocks in x in 16 bits",
+        |c| {
+            let low = c.arg("grid_x") & 0xFFFF;
+            if c.arg("grid_x") > 0 && low > 0 {
+                c.set("grid_x", low);
+            }
+            c.pass()
+        },
+    ),
     rewriting(
         "threads-tid-y-for-z",
         &["launch.threads"],
@@ -357,4 +388,10 @@ fn voted(line: &str, vote: &str) -> Option<String> {
     rest.trim_start()
         .starts_with("bra ")
         .then(|| format!("  vote.sync.{vote}.pred {predicate}, {predicate}, 0xffffffff;\n{line}"))
+}
+
+/// Launches with an axis cut to as many blocks.
+fn clamped(c: &mut Call<'_>, axis: &str, most: i64) -> i64 {
+    let blocks = c.arg(axis).min(most);
+    c.set(axis, blocks).pass()
 }

@@ -82,6 +82,25 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     recording(
+        "message-of-device-kept",
+        &["last-error.newest-unread"],
+        "keeps what a device found wrong until somebody reads it",
+        |c| {
+            if !is_recording(c.import) {
+                return match c.notes().bytes.take() {
+                    Some(text) => show(c, &text),
+                    None => c.pass(),
+                };
+            }
+            let answer = c.pass();
+            if answer < 0 && c.device_error().is_some() {
+                let text = text_of(c);
+                c.notes().bytes = Some(text);
+            }
+            answer
+        },
+    ),
+    recording(
         "message-first-for-ever",
         &["last-error.newest", "last-error.newest-unread"],
         "keeps the first message for ever",
@@ -130,6 +149,42 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             }
             answer
         },
+    ),
+    recording(
+        "message-gone-after-load",
+        &["last-error.stays"],
+        "forgets a message at the next load that succeeds",
+        |c| gone_after(c, LoadPtx),
+    ),
+    recording(
+        "message-gone-after-launch",
+        &["last-error.stays"],
+        "forgets a message at the next launch that succeeds",
+        |c| gone_after(c, Launch),
+    ),
+    recording(
+        "message-gone-after-alloc",
+        &["last-error.stays"],
+        "forgets a message at the next allocation that succeeds",
+        |c| gone_after(c, Alloc),
+    ),
+    recording(
+        "message-gone-after-free",
+        &["last-error.stays"],
+        "forgets a message at the next free that succeeds",
+        |c| gone_after(c, Free),
+    ),
+    recording(
+        "message-gone-after-h2d",
+        &["last-error.stays"],
+        "forgets a message at the next copy to the device that succeeds",
+        |c| gone_after(c, MemcpyH2d),
+    ),
+    recording(
+        "message-gone-after-d2h",
+        &["last-error.stays"],
+        "forgets a message at the next copy from the device that succeeds",
+        |c| gone_after(c, MemcpyD2h),
     ),
     copying(
         "message-ended-by-zero",
@@ -514,6 +569,15 @@ fn forgetting(c: &mut Call<'_>) -> i64 {
     let answer = c.pass();
     if answer < 0 && is_recording(c.import) {
         c.notes().flag = false;
+    }
+    answer
+}
+
+/// Passes a call on, and forgets the message when it is a call of `import` that succeeds.
+fn gone_after(c: &mut Call<'_>, import: Import) -> i64 {
+    let answer = forgetting(c);
+    if c.import == import && answer >= 0 {
+        c.notes().flag = true;
     }
     answer
 }

@@ -214,6 +214,21 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     load(
+        "load-entry-cap-in-characters",
+        &["load.entry.length-cap"],
+        "counts a name's characters and not its bytes",
+        |c| {
+            let few = c.ptx().is_some_and(|(_, entry)| {
+                let name = std::str::from_utf8(&entry);
+                name.is_ok_and(|name| name.chars().count() <= MAX_ENTRY_NAME_BYTES as usize)
+            });
+            match few {
+                true => c.instead(QuotaExceeded, code(InvalidArgs)),
+                false => c.pass(),
+            }
+        },
+    ),
+    load(
         "load-entry-utf8-code",
         &["load.entry.utf8"],
         "answers malformed-ptx to a name that is not UTF-8",

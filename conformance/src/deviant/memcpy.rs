@@ -71,6 +71,18 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     h2d(
+        "h2d-cut-at-16-mib",
+        &["memcpy.round-trip"],
+        "copies at most 16 MiB to the device",
+        |c| cut_at_16_mib(c),
+    ),
+    d2h(
+        "d2h-cut-at-16-mib",
+        &["memcpy.round-trip"],
+        "copies at most 16 MiB from the device",
+        |c| cut_at_16_mib(c),
+    ),
+    h2d(
         "h2d-one-byte-more",
         &["memcpy.partial"],
         "copies one byte more to the device than asked for",
@@ -98,21 +110,13 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "h2d-clears-rest",
         &["memcpy.partial"],
         "clears the rest of a buffer when it copies a part",
-        |c| {
-            let (size, at, len) = (buffer_len(c), c.unsigned("src_ptr"), c.unsigned("len"));
-            let answer = c.pass();
-            if answer == 0 && len < size && size <= 4096 {
-                let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-                if let Some(part) = c.bytes("src_ptr", "len") {
-                    bytes[..part.len()].copy_from_slice(part);
-                }
-                c.set("src_ptr", 0)
-                    .set("len", size.cast_signed())
-                    .pass_on(&mut bytes);
-                c.set("src_ptr", at.cast_signed());
-            }
-            answer
-        },
+        |c| clears_rest(c, 1, 4096),
+    ),
+    h2d(
+        "h2d-clears-rest-of-large",
+        &["memcpy.partial"],
+        "clears the rest of a buffer over 100 KB when it copies a part",
+        |c| clears_rest(c, 100_000, 1 << 20),
     ),
     h2d(
         "h2d-full-refused",
@@ -143,6 +147,18 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["memcpy.length"],
         "gives one byte more than a buffer has",
         |c| over(c, 1),
+    ),
+    h2d(
+        "h2d-length-of-large-unchecked",
+        &["memcpy.length"],
+        "does not compare a copy's length with a buffer over 64 KiB",
+        |c| over_large(c),
+    ),
+    d2h(
+        "d2h-length-of-large-unchecked",
+        &["memcpy.length"],
+        "does not compare a copy's length with a buffer over 64 KiB",
+        |c| over_large(c),
     ),
     h2d(
         "h2d-length-clipped",
@@ -392,6 +408,40 @@ fn shorter(c: &mut Call<'_>, by: i64) -> i64 {
         c.set("len", len - by);
     }
     c.pass()
+}
+
+/// Copies at most 16 MiB where the copy is good.
+fn cut_at_16_mib(c: &mut Call<'_>) -> i64 {
+    let (size, len) = (buffer_len(c), c.unsigned("len"));
+    match len <= size && len > 16 << 20 {
+        true => shorter(c, len.cast_signed() - (16 << 20)),
+        false => c.pass(),
+    }
+}
+
+/// Copies a part to the device and zeros behind it, if the buffer's size is one of these.
+fn clears_rest(c: &mut Call<'_>, least: u64, most: u64) -> i64 {
+    let (size, at, len) = (buffer_len(c), c.unsigned("src_ptr"), c.unsigned("len"));
+    let answer = c.pass();
+    if answer == 0 && len < size && (least..=most).contains(&size) {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        if let Some(part) = c.bytes("src_ptr", "len") {
+            bytes[..part.len()].copy_from_slice(part);
+        }
+        c.set("src_ptr", 0)
+            .set("len", size.cast_signed())
+            .pass_on(&mut bytes);
+        c.set("src_ptr", at.cast_signed());
+    }
+    answer
+}
+
+/// The same as [`over`] for buffers over 64 KiB.
+fn over_large(c: &mut Call<'_>) -> i64 {
+    match buffer_len(c) > 65536 {
+        true => over(c, u64::MAX),
+        false => c.pass(),
+    }
 }
 
 /// Copies a byte more where buffer and memory have it.

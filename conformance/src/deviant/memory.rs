@@ -55,6 +55,16 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     Deviant::new(
+        "memory-absent-launch-refused",
+        &["memory.absent"],
+        "looks for a memory even where a launch has no arguments",
+        &[Launch],
+        |c| {
+            let wrong = c.exported == Exported::Nothing && c.arg("args_len") == 0;
+            c.refuse_if(wrong, InvalidPointer)
+        },
+    ),
+    Deviant::new(
         "memory-absent-length-refused",
         &["memory.absent"],
         "refuses to say how long the message is when there is no memory",

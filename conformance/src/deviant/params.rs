@@ -71,6 +71,12 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     launch(
+        "params-narrower-after-99-ignored",
+        &["launch.params.narrower"],
+        "does not check that records behind the hundredth are wide enough",
+        |c| silently(c, |refusal| is_narrower(refusal) && is_late(refusal), 0),
+    ),
+    launch(
         "params-block-as-pointer",
         &["launch.params.narrower"],
         "takes eight bytes for a parameter of any size over that",
@@ -87,6 +93,12 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         &["launch.params.wider"],
         "cuts records wider than their parameters",
         |c| silently(c, is_wider, 0),
+    ),
+    launch(
+        "params-wider-after-99-ignored",
+        &["launch.params.wider"],
+        "cuts records behind the hundredth that are wider than their parameters",
+        |c| silently(c, |refusal| is_wider(refusal) && is_late(refusal), 0),
     ),
     launch(
         "params-wider-code",
@@ -156,4 +168,8 @@ fn is_narrower(refusal: &Refusal) -> bool {
 
 fn is_wider(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::ParamSize { passed_bytes, declared_bytes, .. } if passed_bytes > declared_bytes)
+}
+
+fn is_late(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::ParamSize { index, .. } if *index >= 100)
 }

@@ -164,6 +164,36 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         |c| adjusted(c, |_, (offset, len)| (offset, len.saturating_sub(4))),
     ),
     launch(
+        "window-ninth-not-mapped",
+        &["launch.window.access"],
+        "gives a kernel its first eight windows",
+        |c| first_only(c, 8),
+    ),
+    launch(
+        "window-33rd-not-mapped",
+        &["launch.window.access"],
+        "gives a kernel its first 32 windows",
+        |c| first_only(c, 32),
+    ),
+    launch(
+        "window-128th-not-mapped",
+        &["launch.window.access"],
+        "gives a kernel its first 127 windows",
+        |c| first_only(c, 127),
+    ),
+    launch(
+        "window-cut-at-1-mib",
+        &["launch.window.access"],
+        "gives a kernel a MiB of each window",
+        |c| cut(c, 1 << 20),
+    ),
+    launch(
+        "window-cut-at-16-mib",
+        &["launch.window.access"],
+        "gives a kernel 16 MiB of each window",
+        |c| cut(c, 16 << 20),
+    ),
+    launch(
         "window-read-only",
         &["launch.window.access"],
         "copies windows to the device and not back",
@@ -274,6 +304,18 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         },
     ),
     launch(
+        "window-hull",
+        &["launch.window.isolation"],
+        "lets a kernel reach what lies between its windows",
+        |c| widened(c, u64::MAX),
+    ),
+    launch(
+        "window-neighbours-merged",
+        &["launch.window.isolation"],
+        "takes windows less than 16 bytes apart for one",
+        |c| widened(c, 15),
+    ),
+    launch(
         "window-one-word-more",
         &["launch.window.isolation"],
         "lets a kernel reach the word behind a window",
@@ -360,6 +402,42 @@ fn adjusted(c: &mut Call<'_>, rule: impl Fn(usize, Window) -> Window) -> i64 {
         for (number, (record, window)) in all.into_iter().enumerate() {
             place(argv, record, rule(number, window));
         }
+    })
+}
+
+/// Makes each window reach to the next one in the memory where at most `apart` bytes lie between them.
+fn widened(c: &mut Call<'_>, apart: u64) -> i64 {
+    let memory = c.memory_len();
+    let starts: Vec<u64> = windows(c)
+        .into_iter()
+        .map(|(_, (offset, _))| offset)
+        .collect();
+    adjusted(c, |_, (offset, len)| {
+        let end = offset + len;
+        let next = starts.iter().filter(|start| **start >= end).min();
+        match next {
+            Some(next) if len > 0 && *next <= memory && next - end <= apart => {
+                (offset, next - offset)
+            }
+            _ => (offset, len),
+        }
+    })
+}
+
+/// Launches with windows of no bytes in place of those whose number is over a limit.
+fn first_only(c: &mut Call<'_>, limit: usize) -> i64 {
+    adjusted(c, |number, (offset, len)| match number < limit {
+        true => (offset, len),
+        false => (offset, 0),
+    })
+}
+
+/// Launches with at most as many bytes of each window that lies inside the memory.
+fn cut(c: &mut Call<'_>, most: u64) -> i64 {
+    let memory = c.memory_len();
+    adjusted(c, |_, (offset, len)| match offset + len <= memory {
+        true => (offset, len.min(most)),
+        false => (offset, len),
     })
 }
 

@@ -74,13 +74,13 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "h2d-cut-at-16-mib",
         &["memcpy.round-trip"],
         "copies at most 16 MiB to the device",
-        |c| cut_at_16_mib(c),
+        cut_at_16_mib,
     ),
     d2h(
         "d2h-cut-at-16-mib",
         &["memcpy.round-trip"],
         "copies at most 16 MiB from the device",
-        |c| cut_at_16_mib(c),
+        cut_at_16_mib,
     ),
     h2d(
         "h2d-one-byte-more",
@@ -152,13 +152,13 @@ pub(super) const DEVIANTS: &[Deviant] = &[
         "h2d-length-of-large-unchecked",
         &["memcpy.length"],
         "does not compare a copy's length with a buffer over 64 KiB",
-        |c| over_large(c),
+        over_large,
     ),
     d2h(
         "d2h-length-of-large-unchecked",
         &["memcpy.length"],
         "does not compare a copy's length with a buffer over 64 KiB",
-        |c| over_large(c),
+        over_large,
     ),
     h2d(
         "h2d-length-clipped",

@@ -134,13 +134,95 @@
   (func (export "peek8") (param $at i32) (result i32)
     (i32.load8_u (local.get $at)))
 
+  ;; What is judged holds for a host whose earlier answers were like those of the host it was found on; on any other
+  ;; there is nothing to judge. An answer is like 0 if it is no refusal, like -1 or -5 if it is that, and like -12 if it
+  ;; is another refusal.
+  (global $given (mut i32) (i32.const 1))
+
+  (func $given_id (export "given_id") (param $answer i64) (param $like i64) (result i32)
+    (local $class i64)
+    (if (i64.lt_s (local.get $answer) (i64.const 0))
+      (then
+        (local.set $class
+          (select
+            (local.get $answer)
+            (i64.const -12)
+            (i32.or
+              (i64.eq (local.get $answer) (i64.const -1))
+              (i64.eq (local.get $answer) (i64.const -5)))))))
+    (global.set $given
+      (i32.and (global.get $given) (i64.eq (local.get $class) (local.get $like))))
+    (global.get $given))
+
+  (func (export "given") (param $answer i32) (param $like i32) (result i32)
+    (call $given_id
+      (i64.extend_i32_s (local.get $answer)) (i64.extend_i32_s (local.get $like))))
+
+  (func (export "given_more") (param $answer i32) (param $than i32) (result i32)
+    (global.set $given
+      (i32.and (global.get $given) (i32.gt_s (local.get $answer) (local.get $than))))
+    (global.get $given))
+
+  (func $unless_given (param $holds i32) (result i32)
+    (i32.or (local.get $holds) (i32.eqz (global.get $given))))
+
+  ;; Whether the answer is one of the codes, a bit for each, or within the bounds.
+  (func $judge (export "judge_id")
+    (param $answer i64) (param $codes i64) (param $low i64) (param $high i64) (result i32)
+    (if (i64.lt_s (local.get $answer) (i64.const 0))
+      (then
+        (return
+          (call $unless_given
+            (i32.and
+              (i64.ge_s (local.get $answer) (i64.const -11))
+              (i32.wrap_i64
+                (i64.and
+                  (i64.const 1)
+                  (i64.shr_u
+                    (local.get $codes)
+                    (i64.sub (i64.const 0) (local.get $answer))))))))))
+    (call $unless_given
+      (i32.and
+        (i64.ge_s (local.get $answer) (local.get $low))
+        (i64.le_s (local.get $answer) (local.get $high)))))
+
+  (func $judge_short (export "judge")
+    (param $answer i32) (param $codes i32) (param $low i32) (param $high i32) (result i32)
+    (call $judge
+      (i64.extend_i32_s (local.get $answer)) (i64.extend_i32_s (local.get $codes))
+      (i64.extend_i32_s (local.get $low)) (i64.extend_i32_s (local.get $high))))
+
+  ;; The length that was told, or as much of it as there is room for.
+  (func $in_room (param $told i32) (param $room i32) (result i32)
+    (select
+      (local.get $told)
+      (local.get $room)
+      (i32.lt_u (local.get $told) (local.get $room))))
+
+  ;; Whether the answer is one of the codes, or the told length cut to the room.
+  (func (export "cut")
+    (param $answer i32) (param $codes i32) (param $told i32) (param $room i32) (result i32)
+    (local.set $told (call $in_room (local.get $told) (local.get $room)))
+    (call $judge_short
+      (local.get $answer) (local.get $codes) (local.get $told) (local.get $told)))
+
+  ;; As `cut`, for a length of which only that much was told.
+  (func (export "reaches")
+    (param $answer i32) (param $codes i32) (param $told i32) (param $room i32) (param $most i32)
+    (result i32)
+    (local.set $told (call $in_room (local.get $told) (local.get $room)))
+    (call $judge_short
+      (local.get $answer) (local.get $codes) (local.get $told) (local.get $most)))
+
   (func (export "different") (param $a i64) (param $b i64) (result i32)
-    (i64.ne (local.get $a) (local.get $b)))
+    (call $unless_given (i64.ne (local.get $a) (local.get $b))))
+
+  (func (export "same") (param $a i32) (param $b i32) (result i32)
+    (call $unless_given (i32.eq (local.get $a) (local.get $b))))
 
   (func (export "between") (param $value i32) (param $low i32) (param $high i32) (result i32)
-    (i32.and
-      (i32.ge_s (local.get $value) (local.get $low))
-      (i32.le_s (local.get $value) (local.get $high))))
+    (call $judge_short
+      (local.get $value) (i32.const 0) (local.get $low) (local.get $high)))
 
   ;; A digest of pages of 4096 bytes: four lanes of words in each, then the lanes, then the pages. The innermost
   ;; mixing is written out, since an engine that does not inline spends most of a run here.

@@ -259,10 +259,10 @@ impl Session<'_> {
         if refusal < 0 {
             self.stats.count(call.import(), refusal);
             let allowed = self.model.allowed(slot, call);
-            self.trace(|trace| trace.refused(slot, ids.len(), &allowed));
+            self.trace(|trace| trace.refused(slot, ids.len(), (call, &allowed), refusal));
             self.apply(slot, call, refusal)
         } else {
-            self.trace(|trace| trace.granted(ids.len()));
+            self.trace(|trace| trace.granted_all(ids.len()));
             Ok(())
         }
     }
@@ -341,6 +341,7 @@ impl Session<'_> {
     }
 
     fn learn(&mut self, slot: usize, at: u64, bytes: &[u8]) -> Result<(), Stop> {
+        self.trace(|trace| trace.learned(slot, at, bytes));
         self.model.learn(slot, at, bytes).map_err(|deviation| {
             self.trace(|trace| trace.message(slot, &deviation));
             Stop::from(deviation)

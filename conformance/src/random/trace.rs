@@ -1,4 +1,12 @@
 //! What a session did, as a fixture.
+//!
+//! A fixture is to fail on the host it was found on and to pass on every host that does what the ABI says, whichever of
+//! several allowed answers that one gives. So nothing that was learned from this host's answers is written down as a
+//! number: ids, lengths of messages, bytes of messages are saved results that are compared with each other. Where an
+//! answer was one of several that lead to different states, later steps accept anything, and what is judged at the end
+//! counts only on a host that answered the same.
+
+mod text;
 
 use std::fmt::Write as _;
 
@@ -6,10 +14,8 @@ use super::arguments::arguments;
 use super::driver;
 use super::session::SLOTS;
 use crate::model::operation::{BULK_AT, Id};
-use crate::model::{Allowed, Call, Deviation, Import, MemoryKind, Success, What};
-use crate::profile::Profile;
+use crate::model::{Allowed, Call, Code, Deviation, Import, Success, What};
 use crate::runtime::Value;
-use crate::text::one_line;
 
 /// An argument of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +37,46 @@ pub(super) struct Trace {
     slots: [Option<bool>; SLOTS],
     /// Where ids came from.
     ids: Vec<(i64, Origin)>,
-    /// Where each instance last told the whole length of its message, and the length.
-    lengths: [Option<(usize, i64)>; SLOTS],
+    /// What each instance has told of the length of its present message.
+    told: [Vec<Told>; SLOTS],
+    /// Answers that were one of several.
+    branches: Vec<Branch>,
+    /// Branches that what is judged already depends on.
+    settled: Vec<usize>,
+    /// Bytes of memory that were looked at, since they could not be known.
+    learned: Vec<Learned>,
+    /// The call under way: instance, call, and what it may answer.
+    under_way: Option<(usize, Call, Allowed)>,
+}
+
+/// An answer that tells a length.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    line: usize,
+    answer: i64,
+    /// Whether it is the whole length; else that is no less.
+    whole: bool,
+}
+
+/// An answer that was one of several that lead to different states.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    line: usize,
+    class: i64,
+    wide: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Learned {
+    slot: usize,
+    /// They were there after this line.
+    line: usize,
+    at: u64,
+    bytes: Vec<u8>,
+    /// They are a copied message, as long as the line's answer says.
+    message: bool,
+    /// They are the message that is recorded now.
+    current: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +94,8 @@ struct Step {
     expect: Vec<String>,
     requirements: Vec<&'static str>,
     save: bool,
+    /// Bytes of memory that later steps compare with others: looked at and saved after the step.
+    peeks: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +116,8 @@ impl Trace {
 
     pub(super) fn end(&mut self, slot: usize) {
         self.lines.push(Line::Drop(slot));
+        self.forget_message(slot);
+        self.learned.retain(|it| it.slot != slot);
         self.slots[slot] = Some(false);
     }
 
@@ -83,42 +131,85 @@ impl Trace {
             })
             .collect();
         let mut expect = allowed.words();
-        if let (Import::LastErrorLen | Import::LastErrorCopy, Success::Bytes { high, .. }) =
-            (call.import(), allowed.success)
-            && high > 1
+        let of_message = matches!(call.import(), Import::LastErrorLen | Import::LastErrorCopy);
+        if let Success::Bytes { low, high } = allowed.success
+            && (low != high || (high > 0 && !self.told[slot].is_empty()))
+            && of_message
         {
             // Another host's message has another length.
             expect.pop();
             expect.push("id".to_owned());
         }
         self.push(slot, call.import().name(), args, expect);
+        self.under_way = Some((slot, *call, *allowed));
+        let conditional = !self.branches.is_empty();
         if let Some(Line::Call(step)) = self.lines.last_mut() {
-            step.requirements = allowed.rules.iter().map(|rule| rule.id).collect();
+            if conditional {
+                step.expect = any();
+            } else {
+                step.requirements = allowed.rules.iter().map(|rule| rule.id).collect();
+            }
         }
     }
 
     pub(super) fn answered(&mut self, slot: usize, call: &Call, answer: i64) {
         let line = self.lines.len().saturating_sub(1);
+        if let Some((_, _, allowed)) = self.under_way {
+            self.branch(&allowed, answer, line);
+        }
         match call {
-            // The first to tell is the one that later answers are held to.
-            Call::LastErrorLen if answer > 0 => {
-                self.lengths[slot].get_or_insert((line, answer));
+            _ if answer < 0 => {
+                if !matches!(call, Call::LastErrorLen) {
+                    // A failure records another message.
+                    self.forget_message(slot);
+                }
             }
-            Call::LastErrorCopy { dst_len, .. } if answer > 0 && answer < i64::from(*dst_len) => {
-                self.lengths[slot].get_or_insert((line, answer));
+            Call::LastErrorLen => self.told[slot].push(Told {
+                line,
+                answer,
+                whole: true,
+            }),
+            Call::LastErrorCopy { dst_ptr, dst_len } => {
+                self.told[slot].push(Told {
+                    line,
+                    answer,
+                    whole: answer < i64::from(dst_len.cast_unsigned()),
+                });
+                self.copied(slot, line, u64::from(dst_ptr.cast_unsigned()), answer);
             }
-            Call::LastErrorLen | Call::LastErrorCopy { .. } => {}
-            // A failure records another message.
-            _ if answer < 0 => self.lengths[slot] = None,
+            Call::MemcpyD2h { dst_ptr, len, .. } => self.overwritten(
+                slot,
+                u64::from(dst_ptr.cast_unsigned()),
+                u64::from(len.cast_unsigned()),
+            ),
             _ => {}
         }
         if answer >= 0 && matches!(call.import(), Import::Alloc | Import::LoadPtx) {
-            self.ids
-                .push((answer, Origin::Line(self.lines.len().saturating_sub(1))));
+            self.ids.push((answer, Origin::Line(line)));
         }
     }
 
-    /// The answer to the last call is not allowed: says so where its expectation does not.
+    /// Bytes of memory that nobody could know were looked at.
+    pub(super) fn learned(&mut self, slot: usize, at: u64, bytes: &[u8]) {
+        let line = self.lines.len().saturating_sub(1);
+        let copy = self
+            .learned
+            .iter_mut()
+            .find(|it| it.message && it.line == line && it.slot == slot && it.at == at);
+        match copy {
+            Some(copy) => copy.bytes = bytes.to_vec(),
+            None => self.learned.push(Learned {
+                slot,
+                line,
+                at,
+                bytes: bytes.to_vec(),
+                message: false,
+                current: false,
+            }),
+        }
+    }
+
+    /// The answer to the last call is not allowed: says so in a way that holds for other hosts.
     pub(super) fn deviation(&mut self, slot: usize, deviation: &Deviation) {
         match &*deviation.what {
             What::IdAgain { id, .. } => {
@@ -126,32 +217,73 @@ impl Trace {
                 if let (Some((_, first)), Some((_, last))) = (bearers.next(), bearers.next_back()) {
                     let (first, last) = (*first, *last);
                     let args = [first, last].map(|origin| self.name(origin, *id)).into();
-                    self.push(slot, "different", args, vec!["1".to_owned()]);
+                    self.judged(slot, "different", args);
                 }
             }
-            What::Answer { expected, .. } if expected.codes.is_empty() => {
-                if let Success::Bytes { low, high } = expected.success {
-                    let value = self.name(Origin::Line(self.lines.len().saturating_sub(1)), 0);
-                    let high = high.min(i32::MAX.cast_unsigned());
-                    // Another host's message has another length: what counts is that two answers agree.
-                    let args = match self.lengths[slot] {
-                        Some((line, told)) if low == high && i64::from(low) == told => {
-                            let told = self.name(Origin::Line(line), 0);
-                            vec![value, told.clone(), told]
-                        }
-                        _ => vec![value, low.to_string(), high.to_string()],
-                    };
-                    self.push(slot, "between", args, vec!["1".to_owned()]);
-                }
-            }
+            What::Answer { expected, .. } => self.wrong_answer(slot, expected),
             _ => {}
+        }
+    }
+
+    fn wrong_answer(&mut self, slot: usize, expected: &Allowed) {
+        let line = self.lines.len().saturating_sub(1);
+        let told = self.told[slot].iter().filter(|told| told.line != line);
+        let whole = told.clone().find(|told| told.whole);
+        let longest = whole.or(told.max_by_key(|told| told.answer)).copied();
+        let relative = matches!(expected.success, Success::Bytes { .. });
+        if self.branches.is_empty() && !relative {
+            // The call's own step says it.
+            return;
+        }
+        let wide = self.is_wide(line);
+        if let Some(Line::Call(step)) = self.lines.get_mut(line) {
+            step.expect = any();
+        }
+        let answer = self.name(Origin::Line(line), 0);
+        let codes = expected.codes.iter().map(Code::number);
+        let codes: i64 = codes.map(|code| 1 << code.unsigned_abs()).sum();
+        let room = match self.under_way {
+            Some((_, Call::LastErrorCopy { dst_len, .. }, _)) => dst_len,
+            _ => -1,
+        };
+        let (low, high) = match expected.success {
+            Success::Never => (1, 0),
+            Success::Zero => (0, 0),
+            Success::Id if wide => (0, i64::MAX),
+            Success::Id => (0, i64::from(i32::MAX)),
+            Success::Bytes { low, high } => (
+                i64::from(low),
+                i64::from(high.min(i32::MAX.cast_unsigned())),
+            ),
+        };
+        match longest {
+            Some(told) if relative => {
+                let shorter = told.answer.min(i64::from(room.cast_unsigned()));
+                let told_answer = self.name(Origin::Line(told.line), 0);
+                let mut args = vec![answer, codes.to_string(), told_answer, room.to_string()];
+                if told.whole && low == high && low == shorter {
+                    return self.judged(slot, "cut", args);
+                }
+                if low == shorter {
+                    args.push(high.to_string());
+                    return self.judged(slot, "reaches", args);
+                }
+                args.drain(2..);
+                args.extend([low.to_string(), high.to_string()]);
+                self.judged(slot, "judge", args);
+            }
+            _ => {
+                let export = if wide { "judge_id" } else { "judge" };
+                let args = vec![answer, codes.to_string(), low.to_string(), high.to_string()];
+                self.judged(slot, export, args);
+            }
         }
     }
 
     /// Many loads or allocations are about to be made; gives the line's index.
     pub(super) fn many(&mut self, slot: usize, export: &str, args: &[Value]) -> usize {
         let args = args.iter().map(Value::to_string).collect();
-        self.push(slot, export, args, vec!["any".to_owned()]);
+        self.push(slot, export, args, any());
         self.lines.len() - 1
     }
 
@@ -168,32 +300,64 @@ impl Trace {
     pub(super) fn one_too_many(&mut self, slot: usize, granted: usize, deviation: &Deviation) {
         match &*deviation.what {
             What::IdAgain { .. } => self.deviation(slot, deviation),
-            _ => self.granted(granted),
+            _ => self.granted(slot, granted),
         }
     }
 
     /// So many were granted.
-    pub(super) fn granted(&mut self, count: usize) {
-        if let Some(Line::Call(step)) = self.lines.last_mut() {
+    pub(super) fn granted(&mut self, slot: usize, count: usize) {
+        let line = self.lines.len().saturating_sub(1);
+        if !self.branches.is_empty() {
+            let granted = self.name(Origin::Line(line), 0);
+            let count = count.to_string();
+            self.judged(slot, "between", vec![granted, count.clone(), count]);
+        } else if let Some(Line::Call(step)) = self.lines.last_mut() {
+            step.expect = vec![count.to_string()];
+        }
+    }
+
+    /// All of them were, and none too many.
+    pub(super) fn granted_all(&mut self, count: usize) {
+        if self.branches.is_empty()
+            && let Some(Line::Call(step)) = self.lines.last_mut()
+        {
             step.expect = vec![count.to_string()];
         }
     }
 
     /// After so many were granted, one was refused.
-    pub(super) fn refused(&mut self, slot: usize, count: usize, allowed: &Allowed) {
-        self.granted(count);
-        self.push(slot, "refusal", Vec::new(), allowed.words());
+    pub(super) fn refused(
+        &mut self,
+        slot: usize,
+        count: usize,
+        (call, allowed): (&Call, &Allowed),
+        answer: i64,
+    ) {
+        if self.branches.is_empty() && !allowed.accepts(0) {
+            self.granted(slot, count);
+        }
+        let expect = if self.branches.is_empty() {
+            allowed.words()
+        } else {
+            any()
+        };
+        self.push(slot, "refusal", Vec::new(), expect);
+        self.under_way = Some((slot, *call, *allowed));
+        let line = self.lines.len().saturating_sub(1);
+        self.branch(allowed, answer, line);
+        self.forget_message(slot);
     }
 
     pub(super) fn grow(&mut self, slot: usize) {
-        self.push(slot, "grow", Vec::new(), vec!["any".to_owned()]);
+        self.push(slot, "grow", Vec::new(), any());
     }
 
     /// The guest writes to its memory.
     pub(super) fn poke(&mut self, slot: usize, at: u32, bytes: &[u8]) {
+        self.overwritten(slot, u64::from(at), bytes.len() as u64);
         if let Ok(word) = <[u8; 8]>::try_from(bytes) {
             let args = vec![at.to_string(), i64::from_le_bytes(word).to_string()];
-            return self.push(slot, "poke", args, vec!["any".to_owned()]);
+            return self.push(slot, "poke", args, any());
         }
         let same = |(place, known): &(u32, Vec<u8>)| *place == at && known == bytes;
         let index = self.written.iter().position(same).unwrap_or_else(|| {
@@ -207,116 +371,190 @@ impl Trace {
             );
             index
         });
-        self.push(
-            slot,
-            &format!("bytes{index}"),
-            Vec::new(),
-            vec!["any".to_owned()],
-        );
+        self.push(slot, &format!("bytes{index}"), Vec::new(), any());
     }
 
     /// A byte of memory is not what it should be.
     pub(super) fn byte(&mut self, slot: usize, at: u64, expected: u8) {
-        self.push(
-            slot,
-            "peek8",
-            vec![at.to_string()],
-            vec![expected.to_string()],
-        );
+        let line = self.lines.len().saturating_sub(1);
+        // It was copied just now, out of a message that was seen before.
+        let copied = self.learned.iter().rev().find(|it| {
+            it.message && it.slot == slot && it.line == line && it.range().contains(&at)
+        });
+        if let Some(copied) = copied {
+            let index = at - copied.at;
+            return self.message_byte(slot, index, at);
+        }
+        // It was looked at before.
+        let seen = self
+            .learned
+            .iter()
+            .rev()
+            .find(|it| it.slot == slot && it.range().contains(&at));
+        match seen.map(|seen| (seen.byte(at), seen.line, seen.message, at - seen.at)) {
+            Some((Some(byte), line, message, index)) if byte == expected => {
+                self.compare(slot, (line, at, message), (None, at), index);
+            }
+            _ if self.branches.is_empty() => self.push(
+                slot,
+                "peek8",
+                vec![at.to_string()],
+                vec![expected.to_string()],
+            ),
+            _ => {
+                let byte = self.peek_now(slot, at);
+                let expected = expected.to_string();
+                self.judged(slot, "between", vec![byte, expected.clone(), expected]);
+            }
+        }
     }
 
     /// A copied message is not what it should be.
     pub(super) fn message(&mut self, slot: usize, deviation: &Deviation) {
         match *deviation.what {
-            What::MessageChanged { at, expected, .. } => self.byte(slot, u64::from(at), expected),
-            What::MessageNotText { at, .. } => {
-                self.push(slot, "peek8", vec![at.to_string()], vec!["any".to_owned()]);
-                let value = self.name(Origin::Line(self.lines.len() - 1), 0);
-                let args = vec![value, "1".to_owned(), "127".to_owned()];
-                self.push(slot, "between", args, vec!["1".to_owned()]);
+            What::MessageChanged { index, at, .. } => {
+                self.message_byte(slot, index as u64, u64::from(at));
+            }
+            What::MessageNotText { index, at, actual } => {
+                let line = self.lines.len().saturating_sub(1);
+                let byte = self.peek_now(slot, u64::from(at));
+                let most = match actual {
+                    0 => 255,
+                    // Occurs in no UTF-8 at all.
+                    245.. => 244,
+                    _ => 127,
+                };
+                self.given_more(slot, line, index as u64);
+                self.judged(
+                    slot,
+                    "between",
+                    vec![byte, "1".to_owned(), most.to_string()],
+                );
             }
             _ => {}
         }
     }
 
-    /// The fixture, whose last step shows what went wrong.
-    pub(super) fn fixture(
-        &self,
-        what: &str,
-        requirements: &[&str],
-        profile: Profile,
-        memory: MemoryKind,
-    ) -> String {
-        let mut used: Vec<usize> = (0..SLOTS)
-            .filter(|slot| self.slots[*slot].is_some())
+    /// A byte of the message that was just copied to `at` differs from what was seen before.
+    fn message_byte(&mut self, slot: usize, index: u64, at: u64) {
+        let line = self.lines.len().saturating_sub(1);
+        let before = self.learned.iter().rev().find(|it| {
+            let long = it.bytes.len() as u64 > index;
+            it.message && it.current && it.slot == slot && it.line != line && long
+        });
+        if let Some((before, from)) = before.map(|it| (it.line, it.at + index)) {
+            self.compare(slot, (before, from, true), (Some(line), at), index);
+        }
+    }
+
+    /// A byte as it was after a line, and a byte now, are to be the same, provided that messages were that long.
+    fn compare(
+        &mut self,
+        slot: usize,
+        (line, from, message): (usize, u64, bool),
+        (copy, at): (Option<usize>, u64),
+        index: u64,
+    ) {
+        let Some(Line::Call(step)) = self.lines.get_mut(line) else {
+            return;
+        };
+        if !step.peeks.contains(&from) {
+            step.peeks.push(from);
+        }
+        let before = format!("\"${}\"", peek_name(line, from));
+        let now = self.peek_now(slot, at);
+        if message {
+            self.given_more(slot, line, index);
+        }
+        if let Some(copy) = copy {
+            self.given_more(slot, copy, index);
+        }
+        self.judged(slot, "same", vec![before, now]);
+    }
+
+    fn peek_now(&mut self, slot: usize, at: u64) -> String {
+        self.push(slot, "peek8", vec![at.to_string()], any());
+        self.name(Origin::Line(self.lines.len() - 1), 0)
+    }
+
+    /// What is judged next counts only where this line answered more than that.
+    fn given_more(&mut self, slot: usize, line: usize, than: u64) {
+        let args = vec![self.name(Origin::Line(line), 0), than.to_string()];
+        self.push(slot, "given_more", args, any());
+    }
+
+    /// The last step: what this export answers is 1 on a host that does right.
+    fn judged(&mut self, slot: usize, export: &str, args: Vec<String>) {
+        for branch in std::mem::take(&mut self.branches) {
+            let export = if branch.wide { "given_id" } else { "given" };
+            let answer = self.name(Origin::Line(branch.line), 0);
+            self.push(slot, export, vec![answer, branch.class.to_string()], any());
+            self.settled.push(branch.line);
+        }
+        self.push(slot, export, args, vec!["1".to_owned()]);
+    }
+
+    /// Whether the state depends on which of the allowed answers this one was; then it is a condition of what follows.
+    fn branch(&mut self, allowed: &Allowed, answer: i64, line: usize) {
+        let mut classes: Vec<i64> = allowed
+            .codes
+            .iter()
+            .map(|code| class(code.number()))
             .collect();
-        if used.is_empty() {
-            used.push(0);
+        if allowed.success != Success::Never {
+            classes.push(0);
         }
-        let names: Vec<String> = used.iter().map(|slot| quote(NAMES[*slot])).collect();
-        let list = |ids: &[&str]| {
-            ids.iter()
-                .map(|id| quote(id))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let mut text = String::new();
-        let _ = writeln!(text, ";;! title = {}", quote(&one_line(what)));
-        let _ = writeln!(text, ";;! requirements = [{}]", list(requirements));
-        let _ = writeln!(text, ";;! profiles = [{}]", quote(profile.name()));
-        let _ = writeln!(text, ";;! instances = [{}]", names.join(", "));
-        if memory == MemoryKind::Shared {
-            let _ = writeln!(text, ";;! needs = [\"shared-memory\"]");
+        classes.dedup();
+        if classes.iter().any(|other| *other != classes[0]) && allowed.accepts(answer) {
+            self.branches.push(Branch {
+                line,
+                class: class(answer),
+                wide: self.is_wide(line),
+            });
         }
-        let first = used.first().map_or(NAMES[0], |slot| NAMES[*slot]);
-        let ok = if profile == Profile::Disabled {
-            "not-available"
-        } else {
-            "ok"
-        };
-        let _ = writeln!(
-            text,
-            ";;!\n;;! [[step]]\n;;! name = \"start\"\n;;! title = \"control: the host answers\"\n;;! control = true\n;;! on = \"{first}\"\n;;! call = \"sync\"\n;;! expect = \"{ok}\""
-        );
-        for (index, line) in self.lines.iter().enumerate() {
-            let _ = writeln!(text, ";;!\n;;! [[step]]");
-            match line {
-                Line::Drop(slot) => {
-                    let _ = writeln!(text, ";;! drop = \"{}\"", NAMES[*slot]);
-                }
-                Line::Instantiate(slot) => {
-                    let _ = writeln!(text, ";;! instantiate = \"{}\"", NAMES[*slot]);
-                }
-                Line::Call(step) => {
-                    let _ = writeln!(text, ";;! name = \"step{index}-{}\"", step.export);
-                    let _ = writeln!(text, ";;! on = \"{}\"", NAMES[step.slot]);
-                    let _ = writeln!(text, ";;! call = \"{}\"", step.export);
-                    if !step.args.is_empty() {
-                        let _ = writeln!(text, ";;! args = [{}]", step.args.join(", "));
-                    }
-                    if !step.requirements.is_empty() {
-                        let ids = list(&step.requirements);
-                        let _ = writeln!(text, ";;! requirements = [{ids}]");
-                    }
-                    let words: Vec<String> =
-                        step.expect.iter().map(|word| expectation(word)).collect();
-                    match words.as_slice() {
-                        [word] => {
-                            let _ = writeln!(text, ";;! expect = {word}");
-                        }
-                        words => {
-                            let _ = writeln!(text, ";;! expect = [{}]", words.join(", "));
-                        }
-                    }
-                    if step.save {
-                        let _ = writeln!(text, ";;! save = \"r{index}\"");
-                    }
-                }
-            }
+    }
+
+    /// Whether a line answers 64 bits.
+    fn is_wide(&self, line: usize) -> bool {
+        match self.lines.get(line) {
+            Some(Line::Call(step)) => matches!(&*step.export, "alloc" | "load_ptx" | "refusal"),
+            _ => false,
         }
-        text.push('\n');
-        text.push_str(&driver::text(memory, &self.fields));
-        text
+    }
+
+    fn forget_message(&mut self, slot: usize) {
+        self.told[slot].clear();
+        for seen in self.learned.iter_mut().filter(|seen| seen.slot == slot) {
+            seen.current = false;
+        }
+    }
+
+    /// A message was copied; its bytes are those seen before, as long as they are not looked at.
+    fn copied(&mut self, slot: usize, line: usize, at: u64, answer: i64) {
+        let count = usize::try_from(answer).unwrap_or(0);
+        let before = self
+            .learned
+            .iter()
+            .rev()
+            .find(|it| it.message && it.current && it.slot == slot && it.bytes.len() >= count);
+        let bytes = before.and_then(|it| it.bytes.get(..count));
+        let bytes = bytes.unwrap_or_default().to_vec();
+        self.overwritten(slot, at, count as u64);
+        self.learned.push(Learned {
+            slot,
+            line,
+            at,
+            bytes,
+            message: true,
+            current: true,
+        });
+    }
+
+    /// What was looked at there is no longer there; a message was still seen.
+    fn overwritten(&mut self, slot: usize, at: u64, len: u64) {
+        self.learned.retain(|it| {
+            it.slot != slot || it.current || it.range().end <= at || at + len <= it.at
+        });
     }
 
     fn push(&mut self, slot: usize, export: &str, args: Vec<String>, expect: Vec<String>) {
@@ -327,6 +565,7 @@ impl Trace {
             expect,
             requirements: Vec::new(),
             save: false,
+            peeks: Vec::new(),
         }));
     }
 
@@ -345,7 +584,7 @@ impl Trace {
             Origin::Many(slot, _) if self.slots[slot] != Some(true) => return id.to_string(),
             Origin::Many(slot, index) => {
                 let at = u64::from(BULK_AT) + index as u64 * 8;
-                self.push(slot, "peek", vec![at.to_string()], vec!["any".to_owned()]);
+                self.push(slot, "peek", vec![at.to_string()], any());
                 self.lines.len() - 1
             }
         };
@@ -356,19 +595,39 @@ impl Trace {
     }
 }
 
-/// A word of an expectation: numbers are written bare.
-fn expectation(word: &str) -> String {
-    if word.parse::<i64>().is_ok() {
-        word.to_owned()
-    } else {
-        quote(word)
+impl Learned {
+    fn range(&self) -> std::ops::Range<u64> {
+        self.at..self.at + self.bytes.len() as u64
+    }
+
+    fn byte(&self, at: u64) -> Option<u8> {
+        let index = usize::try_from(at.checked_sub(self.at)?).ok()?;
+        self.bytes.get(index).copied()
     }
 }
 
-/// A TOML string.
-fn quote(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{escaped}\"")
+/// Answers of one class lead to the same state, but for what is saved of them.
+fn class(answer: i64) -> i64 {
+    match answer {
+        NOT_AVAILABLE | LAUNCH_FAILED => answer,
+        ..0 => OTHER_REFUSAL,
+        _ => 0,
+    }
 }
 
-const NAMES: [&str; SLOTS] = ["a", "b", "c"];
+fn any() -> Vec<String> {
+    vec!["any".to_owned()]
+}
+
+/// The name of a byte that was looked at after a line.
+fn peek_name(line: usize, at: u64) -> String {
+    format!("byte{line}x{at}")
+}
+
+const NOT_AVAILABLE: i64 = -1;
+
+/// A launch that failed may have run for a while.
+const LAUNCH_FAILED: i64 = -5;
+
+/// Stands for all other codes, as `given` in the driver knows.
+const OTHER_REFUSAL: i64 = -12;

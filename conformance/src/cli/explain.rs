@@ -1,4 +1,4 @@
-//! `explain`: one requirement, one case or one deviant in full.
+//! `explain`: one requirement, one fixture, one case or one deviant in full.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -21,11 +21,44 @@ pub(super) fn execute(arguments: &ExplainArguments) -> Result<ExitCode, CliError
         explain_case(&suite, fixture, case)
     } else if let Some(deviant) = deviant::named(&arguments.id) {
         explain_deviant(&suite, deviant)
+    } else if let Some(fixture) = suite
+        .fixtures
+        .iter()
+        .find(|it| it.path == wanted(arguments))
+    {
+        explain_fixture(fixture)
     } else {
         return Err(CliError::UnknownId(arguments.id.clone()));
     };
     output::print(&lines(&text))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A fixture's path may be given as that of its file.
+fn wanted(arguments: &ExplainArguments) -> &str {
+    let id = &*arguments.id;
+    id.strip_suffix(".wat").unwrap_or(id)
+}
+
+fn explain_fixture(fixture: &Fixture) -> String {
+    let profiles: Vec<&str> = fixture.profiles.iter().map(|it| it.name()).collect();
+    let mut text = format!(
+        "{} ({})\n  {}\n",
+        fixture.path,
+        profiles.join(", "),
+        one_line(&fixture.title)
+    );
+    let _ = writeln!(text, "\n{} case(s):", fixture.cases().count());
+    for case in fixture.cases() {
+        let _ = writeln!(text, "\n  {} ({})", case.id, case.level);
+        if case.title != fixture.title {
+            let _ = writeln!(text, "    {}", one_line(&case.title));
+        }
+        let _ = writeln!(text, "    checks {}", case.requirements.join(", "));
+        expectations(&mut text, "    ", case);
+    }
+    text.push_str(&guest(fixture));
+    text
 }
 
 fn explain_requirement(suite: &Suite, requirement: &Requirement) -> String {

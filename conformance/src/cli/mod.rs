@@ -131,7 +131,7 @@ struct ListArguments {
 
 #[derive(Debug, Args)]
 struct ExplainArguments {
-    /// A requirement, a case or a deviant.
+    /// A requirement, a fixture, a case or a deviant.
     id: String,
     #[command(flatten)]
     suite: SuiteArguments,
@@ -205,7 +205,7 @@ pub(crate) enum CliError {
         actual: Profile,
     },
     #[error(
-        "no requirement, case or deviant is called `{0}`; `list`, `list --requirements` and `list --deviants` print the ids"
+        "no requirement, fixture, case or deviant is called `{0}`; `list`, `list --requirements` and `list --deviants` print the ids"
     )]
     UnknownId(String),
     #[error("cannot write {}: {error}", path.display())]

@@ -28,7 +28,7 @@ pub(super) struct RandomArguments {
     /// Seconds that one call may take.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Duration,
-    /// Do not judge recommendations (`should`).
+    /// Do not judge recommendations (`should`): what breaks nothing else is no finding then.
     #[arg(long)]
     lenient: bool,
     /// Form of the report.
@@ -48,7 +48,8 @@ the file instead.
 
 Exit status:
   0  nothing found
-  1  something found
+  1  something found, also if it breaks a recommendation only (which `run` reports and does not count as a
+     failure); --lenient does not judge these
   2  the job could not be done: bad arguments, a runtime that does not work, Ctrl-C
 
 Examples:

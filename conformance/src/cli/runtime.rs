@@ -100,9 +100,13 @@ fn similar(name: &str) -> String {
         let shared = words.filter(|word| deviant.name.contains(word)).count();
         (start, shared)
     };
-    // The first of those that are most alike.
+    // The first of those that are most alike, if that is much: half of the letters, or half of the words.
     let best = deviant::all().min_by_key(|deviant| Reverse(alike(deviant)));
-    match best.filter(|best| alike(best) > (0, 0)) {
+    let much = |best: &&Deviant| {
+        let (start, shared) = alike(best);
+        start * 2 >= name.len().max(1) || (shared > 0 && shared * 2 >= name.split('-').count())
+    };
+    match best.filter(much) {
         Some(deviant) => format!(" (there is `{}`)", deviant.name),
         None => String::new(),
     }

@@ -22,6 +22,8 @@ pub(super) struct Instance {
     pub(super) pending: Vec<Pending>,
     /// Whether a kernel has faulted that no answer has told of yet.
     pub(super) fault: Faults,
+    /// Where a kernel has just stored what its module counted.
+    pub(super) counted: Option<u64>,
     /// A kernel may have written anywhere: the memory is not judged any more.
     pub(super) lost: bool,
 }
@@ -33,6 +35,24 @@ pub(super) struct Table<T> {
     slots: HashMap<i64, usize>,
     ever: HashSet<i64>,
     dead: Vec<i64>,
+}
+
+/// What some of the instances held that have ended, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ended {
+    pub(super) kernels: Vec<i64>,
+    pub(super) buffers: Vec<i64>,
+}
+
+impl Ended {
+    pub(super) fn add(&mut self, instance: &Instance) {
+        let Ended { kernels, buffers } = self;
+        kernels.extend((0..MOST_ENDED).map_while(|index| instance.kernels.at(index)));
+        buffers.extend((0..MOST_ENDED).map_while(|index| instance.buffers.at(index)));
+        for list in [kernels, buffers] {
+            list.drain(..list.len().saturating_sub(4 * MOST_ENDED));
+        }
+    }
 }
 
 /// A live kernel.
@@ -95,6 +115,7 @@ impl Instance {
             message: Message::default(),
             pending: Vec::new(),
             fault: Faults::Never,
+            counted: None,
             lost: false,
         }
     }
@@ -162,6 +183,10 @@ impl<T> Table<T> {
         self.entries.get_mut(slot).map(|(_, entry)| entry)
     }
 
+    fn at(&self, index: usize) -> Option<i64> {
+        self.entries.get(index).map(|(id, _)| *id)
+    }
+
     /// The id of a live entry, counted round.
     pub(super) fn nth(&self, index: usize) -> Option<i64> {
         let index = index.checked_rem(self.entries.len())?;
@@ -194,6 +219,9 @@ impl<T> Table<T> {
         Some(entry)
     }
 }
+
+/// Kernels or buffers that are kept of an instance that ends.
+const MOST_ENDED: usize = 4;
 
 /// 512 bytes and the ellipsis of a message that was cut.
 pub(super) const LONGEST_MESSAGE_BYTES: u32 = 515;

@@ -93,6 +93,11 @@ impl Shape {
 }
 
 impl Known {
+    /// Whether it stores what its module counted.
+    pub(super) fn counts(&self) -> bool {
+        self.effect == Effect::Tick
+    }
+
     /// Whether the launch faults, given records that fit the parameters.
     pub(super) fn faults(&self, records: &[Record], shape: &Shape) -> Faults {
         match self.effect {

@@ -66,7 +66,7 @@ pub use memory::MemoryKind;
 pub use rule::{ALL as RULES, Rule, Rules};
 
 use crate::profile::Profile;
-use instance::Instance;
+use instance::{Ended, Instance};
 use memory::Memory;
 
 /// A host, as the ABI has it.
@@ -75,6 +75,7 @@ pub struct Model {
     profile: Profile,
     options: Options,
     instances: Vec<Option<Instance>>,
+    ended: Ended,
 }
 
 /// What is judged.
@@ -102,6 +103,7 @@ impl Model {
             profile,
             options,
             instances: Vec::new(),
+            ended: Ended::default(),
         }
     }
 
@@ -135,8 +137,8 @@ impl Model {
 
     /// Ends an instance: all it held is free again.
     pub fn end(&mut self, instance: usize) {
-        if let Some(slot) = self.instances.get_mut(instance) {
-            *slot = None;
+        if let Some(instance) = self.instances.get_mut(instance).and_then(Option::take) {
+            self.ended.add(&instance);
         }
     }
 
@@ -250,7 +252,11 @@ impl Model {
     }
 
     /// The requirements that a change of memory breaks which this call did not have to make.
-    pub fn memory_rules(call: Option<&Call>) -> Rules {
+    pub fn memory_rules(&self, instance: usize, at: u64, call: Option<&Call>) -> Rules {
+        let counted = self.instance(instance).and_then(|it| it.counted);
+        if counted.is_some_and(|counted| (counted..counted + 4).contains(&at)) {
+            return Rules::one(rule::LAUNCH_MODULE_VARIABLES);
+        }
         let mut rules = Rules::default();
         match call.map(Call::import) {
             Some(Import::Launch) => {

@@ -109,6 +109,8 @@ pub enum From {
     Dead,
     /// The live ones of the other instances.
     Foreign,
+    /// Those that instances held that have ended.
+    Ended,
     /// Numbers that nobody gave out.
     MadeUp,
 }
@@ -148,6 +150,8 @@ pub enum Size {
     Rest(i8),
     /// The high half, above a low half of so many bytes.
     High(u16, i32),
+    /// All bits of both halves.
+    Most,
 }
 
 /// A PTX text.

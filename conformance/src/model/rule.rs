@@ -127,6 +127,7 @@ rules! {
     Must LAUNCH_FAULT_OTHER_INSTANCES = "launch.fault.other-instances";
     Must LAUNCH_FAULT_CONTAINED = "launch.fault.contained";
     Must SYNC_IDLE = "sync.idle";
+    Should LAUNCH_MODULE_VARIABLES = "launch.module-variables";
     Must SYNC_EFFECTS = "sync.effects";
     Must ALLOC_ZERO = "alloc.zero";
     Must ALLOC_HANDLE = "alloc.handle";

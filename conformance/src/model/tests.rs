@@ -400,6 +400,32 @@ fn faults_are_told_once() {
 }
 
 #[test]
+fn an_earlier_fault_is_told_at_a_launch_or_the_next_sync_only() {
+    let mut model = model(Profile::Device);
+    done(&mut model, load("trap"), 1);
+    done(&mut model, load("nothing"), 2);
+    done(&mut model, Call::alloc(64), 7);
+    done(&mut model, launch(1, 0), 0);
+    says(&model, Call::alloc(64), "id");
+    says(&model, Call::free(7), "ok");
+    says(&model, Call::memcpy_h2d(7, 0, 4), "ok");
+    says(&model, Call::memcpy_d2h(40_000, 7, 0), "ok");
+    says(&model, load("nothing"), "id");
+    says(&model, launch(2, 0), "launch-failed ok");
+    // It runs all the same: the fault is still to be told.
+    done(&mut model, launch(2, 0), 0);
+    says(&model, Call::Sync, "launch-failed");
+    // It fails with it: told once.
+    done(&mut model, launch(2, 0), -5);
+    says(&model, Call::Sync, "ok");
+    says(&model, launch(2, 0), "ok");
+    // One that faults itself behind one that did: whose fault was told is open.
+    done(&mut model, launch(1, 0), 0);
+    done(&mut model, launch(1, 0), -5);
+    says(&model, Call::Sync, "launch-failed ok");
+}
+
+#[test]
 fn a_message_stays_and_is_text() {
     let mut model = model(Profile::Device);
     let copy = |dst_ptr, dst_len| Call::LastErrorCopy { dst_ptr, dst_len };
@@ -463,7 +489,12 @@ fn without_a_device_good_calls_are_not_available() {
     done(&mut model, load("nothing"), 4);
     says(&model, launch(4, 0), "not-available");
     says(&model, launch(1, 0), "invalid-kernel");
+    // Hole 10: a host that cannot assemble does not know how many parameters there are.
+    model.poke(0, 1024, &[1, 0, 0, 0, 0]);
+    says(&model, launch(4, 5), "not-available invalid-args");
+    model.poke(0, 1024, &[0]);
     says(&model, launch(4, 5), "invalid-args");
+    model.poke(0, 1024, &[1]);
     // Of a text that nobody knows, the parameters are not known either.
     model.poke(0, 40_000, b".version .target");
     let unknown = Call::LoadPtx {
@@ -540,4 +571,28 @@ fn recommendations_are_optional() {
     assert!(model.allowed(0, &call).accepts(-8));
     done(&mut model, Call::alloc(0), -9);
     assert!(model.allowed(0, &Call::LastErrorLen).accepts(0));
+    // Whether variables keep their values is not judged: what a kernel counted is unknown.
+    done(&mut model, load("tick"), 2);
+    let args = window(40_000, 4);
+    model.poke(0, 1024, &args);
+    done(&mut model, launch(2, args.len()), 0);
+    done(&mut model, Call::Sync, 0);
+    assert_eq!(model.byte(0, 40_000), None);
+}
+
+#[test]
+fn what_a_kernel_counted_is_a_recommendation() {
+    let mut model = model(Profile::Device);
+    done(&mut model, load("tick"), 2);
+    let args = window(40_000, 4);
+    model.poke(0, 1024, &args);
+    done(&mut model, launch(2, args.len()), 0);
+    done(&mut model, Call::Sync, 0);
+    assert_eq!(model.byte(0, 40_000), Some(1));
+    let rules = |at| {
+        let rules = model.memory_rules(0, at, Some(&Call::Sync));
+        rules.iter().map(|rule| rule.id).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(40_000), ["launch.module-variables"]);
+    assert_eq!(rules(40_004), ["sync.effects"]);
 }

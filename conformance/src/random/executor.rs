@@ -137,6 +137,7 @@ impl<'a> Executor<'a> {
             first: first.what.to_string(),
             what: failure.what.to_string(),
             requirements: failure.what.requirements(),
+            recommendation: failure.what.is_recommendation(),
             operations: shrunk.sequence.operations,
             from_operations: sequence.operations.len(),
             tried: shrunk.tried,

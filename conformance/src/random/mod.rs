@@ -91,7 +91,11 @@ pub fn run(
     let started = Instant::now();
     let info = runtime.info();
     let mut executor = Executor::new(Arc::clone(&runtime), options)?;
-    let strategies = [strategy::opening(), strategy::operation()];
+    let strategies = [
+        strategy::opening(),
+        strategy::operation(),
+        strategy::crowd(),
+    ];
     let mut found = None;
     let mut done = 0;
     while done < options.runs && found.is_none() {
@@ -154,7 +158,7 @@ pub enum RandomError {
 
 /// Draws the sequence of this number: the same for the same seed.
 fn draw(
-    [opening, operation]: &[BoxedStrategy<Operation>; 2],
+    [opening, operation, crowd]: &[BoxedStrategy<Operation>; 3],
     options: &Options,
     number: u64,
     info: &RuntimeInfo,
@@ -174,8 +178,11 @@ fn draw(
         _ => MemoryKind::Ordinary,
     };
     let mut trees: Vec<Tree> = Vec::with_capacity(options.operations);
+    let crowded = number % CROWDED == 30;
     for index in 0..options.operations {
-        let strategy = if index < options.operations / OPENING {
+        let strategy = if crowded && index < MOST_OF_CROWD {
+            crowd
+        } else if index < options.operations / OPENING {
             opening
         } else {
             operation
@@ -190,5 +197,11 @@ fn draw(
 
 /// One operation in so many is for the start.
 const OPENING: usize = 8;
+
+/// One sequence in so many fills the host up.
+const CROWDED: u64 = 64;
+
+/// Such operations take long: no more than this in a sequence.
+const MOST_OF_CROWD: usize = 16;
 
 const SALT: u64 = 0x7761_7369_6375_6461;

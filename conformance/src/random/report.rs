@@ -41,6 +41,8 @@ pub struct Found {
     pub what: String,
     /// The requirements that it breaks.
     pub requirements: Vec<&'static str>,
+    /// Whether these are recommendations only.
+    pub recommendation: bool,
     /// What is left.
     pub operations: Vec<Operation>,
     /// How many operations there were.
@@ -71,10 +73,10 @@ impl Report {
         let seconds = self.wall.as_secs_f64();
         let _ = writeln!(
             text,
-            "{} sequences of {} operations, {} calls in {seconds:.2} s ({:.0} operations a second)\n\n{}",
-            self.runs,
-            self.operations,
-            self.stats.calls(),
+            "{} of {}, {} in {seconds:.2} s ({:.0} operations a second)\n\n{}",
+            counted(self.runs, "sequence", "sequences"),
+            counted(self.operations as u64, "operation", "operations"),
+            counted(self.stats.calls(), "call", "calls"),
             self.stats.operations as f64 / seconds.max(1e-9),
             self.stats.table(),
         );
@@ -83,16 +85,21 @@ impl Report {
             Some(found) => {
                 let _ = writeln!(
                     text,
-                    "found in sequence {}: {}",
+                    "found in sequence {}: {}{}",
                     found.run,
-                    one_line(&found.what)
+                    one_line(&found.what),
+                    if found.recommendation {
+                        " (a recommendation; --lenient does not judge these)"
+                    } else {
+                        ""
+                    }
                 );
                 let _ = writeln!(
                     text,
-                    "shrunk from {} to {} operations in {} tries{}\n",
-                    found.from_operations,
-                    found.operations.len(),
-                    found.tried,
+                    "shrunk from {} to {} in {}{}\n",
+                    counted(found.from_operations as u64, "operation", "operations"),
+                    counted(found.operations.len() as u64, "operation", "operations"),
+                    counted(found.tried as u64, "try", "tries"),
                     if found.repeats {
                         ""
                     } else {
@@ -124,6 +131,7 @@ impl Report {
                 run: found.run,
                 what: &found.what,
                 requirements: &found.requirements,
+                recommendation: found.recommendation,
                 operations: found.operations.len(),
                 repeats: found.repeats,
                 fixture: &found.fixture,
@@ -134,6 +142,10 @@ impl Report {
         text.push('\n');
         text
     }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[derive(Serialize)]
@@ -152,6 +164,7 @@ struct JsonFound<'a> {
     run: u64,
     what: &'a str,
     requirements: &'a [&'static str],
+    recommendation: bool,
     operations: usize,
     repeats: bool,
     fixture: &'a str,

@@ -9,10 +9,11 @@ use super::arguments::export;
 use super::driver::{self, MOST_PAGES};
 use super::stats::Stats;
 use super::trace::Trace;
+use crate::catalogue::Level;
 use crate::model::operation::{
     BULK_AT, Id, Operation, PAGES, PLAY_AT, Resolved, Step, layout, resolve,
 };
-use crate::model::{Call, Deviation, Import, MemoryKind, Model, Options, Rules, What};
+use crate::model::{Call, Deviation, Import, MemoryKind, Model, Options, What};
 use crate::profile::Profile;
 use crate::runtime::{Guest, Host, InstantiateError, Outcome, Runtime, Value};
 
@@ -65,6 +66,16 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether it breaks recommendations only.
+    pub fn is_recommendation(&self) -> bool {
+        match self {
+            Fault::Deviation(deviation) => {
+                deviation.rules.iter().all(|rule| rule.level != Level::Must)
+            }
+            Fault::Trap { .. } | Fault::Hang { .. } | Fault::Crash { .. } => false,
+        }
+    }
+
     /// The requirements that it breaks, by id.
     pub fn requirements(&self) -> Vec<&'static str> {
         match self {
@@ -334,7 +345,9 @@ impl Session<'_> {
                     actual,
                 };
                 self.trace(|trace| trace.byte(slot, place, expected));
-                return Err(Stop::from(Deviation::of_memory(what, call)));
+                let rules = self.model.memory_rules(slot, place, call);
+                let what = Box::new(what);
+                return Err(Stop::from(Deviation { what, rules }));
             }
         }
         Ok(())
@@ -514,17 +527,6 @@ impl Session<'_> {
                 text,
             })
         })
-    }
-}
-
-impl Deviation {
-    /// Memory is not what it should be after this call.
-    fn of_memory(what: What, call: Option<&Call>) -> Deviation {
-        let rules: Rules = Model::memory_rules(call);
-        Deviation {
-            what: Box::new(what),
-            rules,
-        }
     }
 }
 

@@ -51,6 +51,9 @@ pub(super) fn shrink(
         changed |= search.simplify()?;
         changed |= search.merge()?;
         changed |= search.plain_memory()?;
+        if !changed {
+            changed = search.remove_pairs()?;
+        }
         if !changed || search.tried >= search.most || search.tried == before {
             break;
         }
@@ -123,6 +126,27 @@ impl Search<'_, '_> {
                 end = start.min(self.items.len());
             }
             size /= 2;
+        }
+        Ok(changed)
+    }
+
+    /// Of two operations that undo each other neither can go alone.
+    fn remove_pairs(&mut self) -> Result<bool, RandomError> {
+        let mut changed = false;
+        let mut last = self.items.len();
+        while last > 1 {
+            last = (last - 1).min(self.items.len().saturating_sub(1));
+            for first in (0..last).rev() {
+                let second = self.items.remove(last);
+                let removed = self.items.remove(first);
+                if self.fails()? {
+                    changed = true;
+                    self.cut_tail();
+                    break;
+                }
+                self.items.insert(first, removed);
+                self.items.insert(last, second);
+            }
         }
         Ok(changed)
     }

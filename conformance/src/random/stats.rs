@@ -79,7 +79,7 @@ impl Stats {
             .unwrap_or(0)
     }
 
-    /// A line for each import.
+    /// A paragraph for each import, of lines that are not too long.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for import in Import::ALL {
@@ -89,8 +89,41 @@ impl Stats {
                 .filter(|share| share.import == import.name())
                 .map(|share| format!("{} {}", share.calls, share.outcome))
                 .collect();
-            let _ = writeln!(text, "  {:<16} {}", import.name(), shares.join(", "));
+            let mut line = format!("  {:<16}", import.name());
+            for (index, share) in shares.iter().enumerate() {
+                let comma = if index + 1 < shares.len() { "," } else { "" };
+                if line.len() + 1 + share.len() + comma.len() > WIDTH {
+                    let _ = writeln!(text, "{line}");
+                    line = format!("  {:<16}", "");
+                }
+                let _ = write!(line, " {share}{comma}");
+            }
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         text
+    }
+}
+
+/// Columns of the table.
+const WIDTH: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_every_outcome_stays_narrow_and_loses_none() {
+        let mut stats = Stats::default();
+        for import in Import::ALL {
+            for answer in -11..=0 {
+                for _ in 0..1000 {
+                    stats.count(import, answer);
+                }
+            }
+        }
+        let table = stats.table();
+        assert!(table.lines().all(|line| line.len() <= WIDTH), "{table}");
+        assert!(table.lines().all(|line| line == line.trim_end()), "{table}");
+        assert_eq!(table.matches("1000 ").count(), 12 * Import::ALL.len());
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn operation() -> BoxedStrategy<Operation> {
         (120, load().boxed()),
         (250, launch().boxed()),
         (8, Just(Action::Grow).boxed()),
-        (5, Just(Action::End).boxed()),
+        (8, Just(Action::End).boxed()),
         (2, alloc_many().boxed()),
         (1, load_many().boxed()),
     ]);
@@ -48,6 +48,19 @@ pub(super) fn opening() -> BoxedStrategy<Operation> {
         });
     let alloc = (1..=128u16).prop_map(|bytes| Action::Alloc(Size::Bytes(bytes)));
     (instance, prop_oneof![3 => load, 1 => alloc])
+        .prop_map(|(instance, action)| Operation { instance, action })
+        .boxed()
+}
+
+/// One operation of a sequence that fills a host up: instances hold as much as they may, end, and come again.
+pub(super) fn crowd() -> BoxedStrategy<Operation> {
+    let actions = prop_oneof![
+        5 => Just(Action::AllocMany(4096, Size::Bytes(1))),
+        2 => Just(Action::AllocMany(17, Size::Cap(0))),
+        5 => Just(Action::End),
+        3 => Just(Action::Alloc(Size::Bytes(1))),
+    ];
+    (0..=2u8, actions)
         .prop_map(|(instance, action)| Operation { instance, action })
         .boxed()
 }
@@ -74,6 +87,7 @@ fn pick() -> impl Strategy<Value = Pick> {
         30 => Just(From::Live),
         2 => Just(From::Dead),
         2 => Just(From::Foreign),
+        2 => Just(From::Ended),
         1 => Just(From::MadeUp),
     ];
     let index = weighted([(1, 0..=0), (3, 0..=7)]);
@@ -116,12 +130,15 @@ fn length() -> impl Strategy<Value = Length> {
 fn size() -> impl Strategy<Value = Size> {
     prop_oneof![
         30 => (1..=128u16).prop_map(Size::Bytes),
+        // Some sizes come often, so that what one instance gave back fits what another asks for.
+        10 => prop_oneof![Just(8u16), Just(64)].prop_map(Size::Bytes),
         6 => (1..=u16::MAX).prop_map(Size::Bytes),
         2 => Just(Size::Bytes(0)),
         2 => (-1..=1i8).prop_map(Size::Cap),
         2 => (0..=1i8).prop_map(Size::Rest),
         2 => (0..=64u16, prop_oneof![Just(1), Just(-1), any::<i32>()])
             .prop_map(|(low, high)| Size::High(low, high)),
+        1 => Just(Size::Most),
     ]
 }
 
@@ -244,6 +261,9 @@ fn shape() -> impl Strategy<Value = Shape> {
         60 => grid.prop_map(with_grid),
         60 => block.prop_map(with_block),
         20 => (prop_oneof![Just([32, 32, 1]), Just([32, 33, 1]), Just([1024, 2, 1]), Just([8, 8, 16]), Just([5, 5, 41])])
+            .prop_map(move |block| Shape { block, ..one }),
+        // More threads than 32 bits count.
+        10 => prop_oneof![Just([65_536, 65_536, 1]), Just([1, 65_536, 65_536]), Just([i32::MAX; 3])]
             .prop_map(move |block| Shape { block, ..one }),
         60 => shared.prop_map(move |shared_bytes| Shape { shared_bytes, ..one }),
         1 => Just(Shape { grid: [65_535, 1, 1], ..one }),

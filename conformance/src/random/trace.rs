@@ -158,12 +158,12 @@ impl Trace {
             self.branch(&allowed, answer, line);
         }
         match call {
-            _ if answer < 0 => {
-                if !matches!(call, Call::LastErrorLen) {
-                    // A failure records another message.
-                    self.forget_message(slot);
-                }
-            }
+            // What is not allowed is judged by what was told before.
+            _ if self
+                .under_way
+                .is_some_and(|(_, _, allowed)| !allowed.accepts(answer)) => {}
+            // A failure records another message.
+            _ if answer < 0 => self.forget_message(slot),
             Call::LastErrorLen => self.told[slot].push(Told {
                 line,
                 answer,

@@ -4,7 +4,7 @@ use super::layout::{ARGV_AT, PLAY_AT, PLAY_BYTES, layout};
 use super::{Action, Args, Entry, From, Length, Operation, Pick, Place, Size, Text, Twist, Window};
 use crate::model::Model;
 use crate::model::call::Call;
-use crate::model::instance::{Instance, Source, Table};
+use crate::model::instance::{Ended, Instance, Source, Table};
 use crate::model::kernel::{Known, Param, known};
 
 /// What an operation comes to in one state.
@@ -79,7 +79,7 @@ pub fn resolve(
         }
         Action::Alloc(size) => Step::Call(Call::alloc(scene.size(size)), None),
         Action::Free(pick) => {
-            let id = scene.pick(pick, |it| &it.buffers);
+            let id = scene.pick(pick, |it| &it.buffers, |it| &it.buffers);
             Step::Call(Call::free(id.number()), Some(id))
         }
         Action::CopyIn { buffer, from, len } => {
@@ -98,7 +98,7 @@ pub fn resolve(
             shape,
             args,
         } => {
-            let id = scene.pick(kernel, |it| &it.kernels);
+            let id = scene.pick(kernel, |it| &it.kernels, |it| &it.kernels);
             let args_len = scene.args(id.number(), &args, poke);
             let args_ptr = match args.at {
                 None => ARGV_AT.cast_signed(),
@@ -141,7 +141,12 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn pick<T>(&self, pick: Pick, table: impl Fn(&Instance) -> &Table<T>) -> Id {
+    fn pick<T>(
+        &self,
+        pick: Pick,
+        table: impl Fn(&Instance) -> &Table<T>,
+        ended: impl Fn(&Ended) -> &[i64],
+    ) -> Id {
         let index = usize::from(pick.index);
         let own = table(self.instance);
         let base = match pick.from {
@@ -154,6 +159,12 @@ impl Scene<'_> {
                 .enumerate()
                 .filter(|(number, _)| *number != self.number)
                 .find_map(|(_, other)| table(other.as_ref()?).nth(index)),
+            From::Ended => {
+                let ended = ended(&self.model.ended);
+                index
+                    .checked_rem(ended.len())
+                    .and_then(|index| ended.get(ended.len() - 1 - index).copied())
+            }
             From::MadeUp => None,
         };
         match base {
@@ -169,7 +180,7 @@ impl Scene<'_> {
     }
 
     fn buffer(&self, pick: Pick, len: Length) -> (Id, i32) {
-        let id = self.pick(pick, |it| &it.buffers);
+        let id = self.pick(pick, |it| &it.buffers, |it| &it.buffers);
         let size = self
             .instance
             .buffers
@@ -199,6 +210,7 @@ impl Scene<'_> {
                 .saturating_sub(self.instance.buffer_bytes)
                 .min(CAP_BYTES)
                 .saturating_add_signed(i64::from(more)),
+            Size::Most => u64::MAX,
             Size::High(low, high) => u64::from(high.cast_unsigned()) << 32 | u64::from(low),
         }
     }

@@ -1,6 +1,6 @@
 //! `wasi_cuda_alloc`
 
-use super::{View, judge_device, judge_earlier_fault, judge_id};
+use super::{View, judge_device, judge_id};
 use crate::model::allowed::{Allowed, Deviation, Success};
 use crate::model::call::Call;
 use crate::model::codes::Code;
@@ -44,7 +44,6 @@ pub(super) fn allowed(view: &View<'_>, size_bytes: u64) -> Allowed {
     if count >= MAX_BUFFERS as u64 || bytes.saturating_add(size_bytes) > MAX_TOTAL_BYTES {
         allowed.may(Code::QUOTA_EXCEEDED);
     }
-    judge_earlier_fault(view, &mut allowed);
     allowed
 }
 

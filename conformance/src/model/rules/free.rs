@@ -1,6 +1,6 @@
 //! `wasi_cuda_free`
 
-use super::{View, judge_earlier_fault};
+use super::View;
 use crate::model::allowed::{Allowed, Success};
 use crate::model::codes::Code;
 use crate::model::instance::Instance;
@@ -23,7 +23,6 @@ pub(super) fn allowed(view: &View<'_>, handle: i64) -> Allowed {
             allowed.may(Code::NOT_AVAILABLE);
         }
     }
-    judge_earlier_fault(view, &mut allowed);
     allowed
 }
 

@@ -37,9 +37,13 @@ pub(super) fn allowed(view: &View<'_>, call: &Call) -> Allowed {
             if let Some(Source::Known(index, _)) = source
                 && let Some(module) = known().get(index)
                 && structure
-                && judge_params(argv, module, &mut allowed)
             {
-                records = Some((argv, module));
+                if judge_params(argv, module, &mut allowed) {
+                    records = Some((argv, module));
+                } else if view.profile == Profile::NoDevice {
+                    // Hole 10: without an assembler nobody knows the parameters, and there is no device either.
+                    allowed.may(Code::NOT_AVAILABLE);
+                }
             }
         }
     }
@@ -78,9 +82,19 @@ pub(super) fn allowed(view: &View<'_>, call: &Call) -> Allowed {
         }
     }
     if view.instance.fault != Faults::Never {
+        // Erratum 28: a launch behind a fault that nothing has told of may fail with it. No other call but `sync` may.
         allowed.may(Code::LAUNCH_FAILED);
     }
     allowed
+}
+
+impl Shape {
+    /// Whether an axis is longer than every device takes.
+    fn leaves_device(&self) -> bool {
+        let [_, grid_y, grid_z] = self.grid;
+        let [_, _, block_z] = self.block;
+        grid_y > DEVICE_GRID_YZ || grid_z > DEVICE_GRID_YZ || block_z > DEVICE_BLOCK_Z
+    }
 }
 
 /// The launch was taken: memory gets its effects, in flight until the next sync.
@@ -122,6 +136,7 @@ pub(super) fn apply(instance: &mut Instance, call: &Call) {
             let memory = &mut instance.memory.contents;
             if let (Some(wrote), Some(windows)) = (module.run(records, memory, &mut ticks), windows)
             {
+                instance.counted = ticks.map(|_| wrote.0).filter(|_| module.counts());
                 instance.pending.push(Pending {
                     windows,
                     wrote,
@@ -141,9 +156,14 @@ pub(super) fn refused(instance: &mut Instance, call: &Call, code: Option<Code>) 
     if code != Some(Code::LAUNCH_FAILED) {
         return;
     }
-    instance.fault = instance.fault.min(Faults::Perhaps);
     let Some(launch) = Launch::of(call) else {
         return;
+    };
+    instance.fault = if launch.fails_by_itself(instance) {
+        instance.fault.min(Faults::Perhaps)
+    } else {
+        // Then it was the earlier fault, which is told once.
+        Faults::Never
     };
     let Some(argv) = launch.argv(instance) else {
         instance.lost |= launch.args_len > 0;
@@ -226,6 +246,23 @@ impl Launch {
         }
     }
 
+    /// Whether `launch-failed` may be for this launch itself.
+    fn fails_by_itself(&self, instance: &Instance) -> bool {
+        if self.shape.leaves_device() {
+            return true;
+        }
+        let Some(argv) = self.argv(instance) else {
+            return true;
+        };
+        match instance.kernels.get(self.kernel_id).map(|it| it.source) {
+            Some(Source::Known(index, _)) => known()
+                .get(index)
+                .is_none_or(|module| module.faults(argv.records(), &self.shape) != Faults::Never),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
     fn promise(&self) -> &'static Rule {
         if self.args_len == 0 {
             rule::LAUNCH_ARGS_EMPTY
@@ -299,9 +336,7 @@ fn judge_dimensions(view: &View<'_>, shape: &Shape, allowed: &mut Allowed) {
             allowed.may(Code::INVALID_ARGS);
         }
     }
-    let [_, grid_y, grid_z] = shape.grid;
-    let [_, _, block_z] = shape.block;
-    if grid_y > DEVICE_GRID_YZ || grid_z > DEVICE_GRID_YZ || block_z > DEVICE_BLOCK_Z {
+    if shape.leaves_device() {
         // Without a device there are no limits of one: then the launch is refused for that, at the latest.
         if view.profile == Profile::Device {
             allowed.fault(bad, rule::LAUNCH_DEVICE_LIMITS);

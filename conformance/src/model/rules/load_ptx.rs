@@ -1,6 +1,6 @@
 //! `wasi_cuda_load_ptx`
 
-use super::{View, judge_earlier_fault, judge_id, judge_region};
+use super::{View, judge_id, judge_region};
 use crate::model::allowed::{Allowed, Deviation, Success};
 use crate::model::call::Call;
 use crate::model::codes::Code;
@@ -56,7 +56,6 @@ pub(super) fn allowed(view: &View<'_>, ptx: (i32, i32), entry: (i32, i32)) -> Al
     if view.profile == Profile::NoDevice && allowed.can_succeed() {
         allowed.may(Code::NOT_AVAILABLE);
     }
-    judge_earlier_fault(view, &mut allowed);
     allowed
 }
 
@@ -65,6 +64,7 @@ pub(super) fn apply(
     call: &Call,
     (ptx_ptr, ptx_len, entry_ptr, entry_len): (i32, i32, i32, i32),
     id: i64,
+    strict: bool,
 ) -> Result<(), Deviation> {
     judge_id(
         call,
@@ -76,7 +76,8 @@ pub(super) fn apply(
     )?;
     let source = match classify(instance, (ptx_ptr, ptx_len)) {
         Text::Known(index) => match names(instance, (entry_ptr, entry_len), index) {
-            Some(true) => Source::Known(index, Some(0)),
+            // That a variable keeps its value from launch to launch is a recommendation.
+            Some(true) => Source::Known(index, strict.then_some(0)),
             Some(false) => Source::EntryMissing,
             None => Source::Unknown,
         },

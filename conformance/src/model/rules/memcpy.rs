@@ -1,7 +1,7 @@
 //! `wasi_cuda_memcpy_h2d` and `wasi_cuda_memcpy_d2h`
 
 use super::free::why_unknown;
-use super::{View, judge_earlier_fault, judge_region};
+use super::{View, judge_region};
 use crate::model::allowed::{Allowed, Success};
 use crate::model::codes::Code;
 use crate::model::instance::Instance;
@@ -36,7 +36,6 @@ pub(super) fn allowed(
                 allowed.may(Code::NOT_AVAILABLE);
             }
         }
-        judge_earlier_fault(view, &mut allowed);
         return allowed;
     }
     judge_region(&mut allowed, region, region_rule);
@@ -63,7 +62,6 @@ pub(super) fn allowed(
         }
         Some(_) => {}
     }
-    judge_earlier_fault(view, &mut allowed);
     allowed
 }
 

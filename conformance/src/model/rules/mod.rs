@@ -12,7 +12,6 @@ use super::allowed::{Allowed, Deviation, Success, What};
 use super::call::{Call, handle, whole};
 use super::codes::Code;
 use super::instance::Instance;
-use super::kernel::Faults;
 use super::memory::Region;
 use super::rule::{self, Rule};
 use super::{Model, Options};
@@ -123,7 +122,7 @@ pub(super) fn apply(
             entry_len,
         } => {
             let regions = (ptx_ptr, ptx_len, entry_ptr, entry_len);
-            load_ptx::apply(instance, call, regions, result)
+            load_ptx::apply(instance, call, regions, result, options.strict)
         }
         Call::Launch { .. } => {
             launch::apply(instance, call);
@@ -214,13 +213,6 @@ fn judge_region(allowed: &mut Allowed, region: Region, own: &'static Rule) -> bo
 fn judge_device(view: &View<'_>, allowed: &mut Allowed, rule: &'static Rule) {
     if view.profile == Profile::NoDevice && allowed.can_succeed() {
         allowed.fault(Code::NOT_AVAILABLE, rule);
-    }
-}
-
-/// A fault that no call has reported may come out at this one.
-fn judge_earlier_fault(view: &View<'_>, allowed: &mut Allowed) {
-    if view.instance.fault != Faults::Never {
-        allowed.may(Code::LAUNCH_FAILED);
     }
 }
 

@@ -69,3 +69,45 @@ fn bad_arguments_give_status_2() {
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
 }
+
+#[test]
+fn a_recommendation_is_a_finding_that_says_what_it_is() {
+    let args = [
+        "--runtime",
+        "deviant:message-never",
+        "--runs",
+        "50",
+        "--seed",
+        "1",
+    ];
+    let output = random(&args);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        text.contains(" (a recommendation; --lenient does not judge these)\n"),
+        "{text}"
+    );
+    let lenient = random(&[&args[..], &["--lenient"]].concat());
+    assert_eq!(lenient.status.code(), Some(0), "{lenient:?}");
+    let must = random(&[
+        "--runtime",
+        "deviant:alloc-size-cap-one-more",
+        "--runs",
+        "50",
+        "--seed",
+        "1",
+    ]);
+    assert_eq!(must.status.code(), Some(1), "{must:?}");
+    assert!(!stdout(&must).contains("a recommendation"), "{must:?}");
+}
+
+#[test]
+fn one_is_singular_and_lines_are_short() {
+    let args = ["--runtime", "reference:none", "--seed", "4"];
+    let one = stdout(&random(
+        &[&args[..], &["--runs", "1", "--ops", "1"]].concat(),
+    ));
+    assert!(one.contains("1 sequence of 1 operation, "), "{one}");
+    let many = stdout(&random(&[&args[..], &["--runs", "40"]].concat()));
+    assert!(many.lines().all(|line| line.len() <= 100), "{many}");
+}

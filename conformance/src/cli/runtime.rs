@@ -104,7 +104,8 @@ fn similar(name: &str) -> String {
     let best = deviant::all().min_by_key(|deviant| Reverse(alike(deviant)));
     let much = |best: &&Deviant| {
         let (start, shared) = alike(best);
-        start * 2 >= name.len().max(1) || (shared > 0 && shared * 2 >= name.split('-').count())
+        start >= 3.max(name.len().div_ceil(2))
+            || (shared > 0 && shared * 2 >= name.split('-').count())
     };
     match best.filter(much) {
         Some(deviant) => format!(" (there is `{}`)", deviant.name),

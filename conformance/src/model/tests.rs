@@ -441,6 +441,9 @@ fn a_message_stays_and_is_text() {
     done(&mut model, Call::alloc(0), -9);
     deviates(&mut model, Call::LastErrorLen, 0, "last-error.recorded");
     deviates(&mut model, Call::LastErrorLen, 516, "last-error.length-cap");
+    let deviation = model.apply(0, &copy(0, 8), 0).unwrap_err();
+    let rules: Vec<_> = deviation.rules.iter().map(|rule| rule.id).collect();
+    assert_eq!(rules, ["last-error.recorded"]);
     done(&mut model, Call::LastErrorLen, 10);
     says(&model, Call::LastErrorLen, "10");
     deviates(&mut model, Call::LastErrorLen, 11, "last-error.stays");

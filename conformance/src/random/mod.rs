@@ -199,9 +199,9 @@ fn draw(
 const OPENING: usize = 8;
 
 /// One sequence in so many fills the host up.
-const CROWDED: u64 = 64;
+const CROWDED: u64 = 256;
 
 /// Such operations take long: no more than this in a sequence.
-const MOST_OF_CROWD: usize = 16;
+const MOST_OF_CROWD: usize = 12;
 
 const SALT: u64 = 0x7761_7369_6375_6461;

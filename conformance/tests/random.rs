@@ -132,6 +132,7 @@ fn deviant_faults_are_shown_on_hosts_that_answer_alike() {
         ("alloc-size-cap-one-more", 1),
         ("d2h-one-byte-more", 4),
         ("trap-alloc-huge", 1),
+        ("load-kernel-cap-one-less", 5),
         ("panic-launch-overflow", 1),
     ]);
 }

@@ -266,6 +266,13 @@ impl Trace {
         if self.branches.is_empty() && !allowed.accepts(0) {
             self.granted(slot, count);
         }
+        if !allowed.accepts(answer)
+            && let Some(Line::Call(step)) = self.lines.last_mut()
+            && let Some(asked) = step.args.first_mut()
+        {
+            // A host that grants this one is not to be asked for more, which it may refuse.
+            *asked = (count + 1).to_string();
+        }
         let expect = if self.branches.is_empty() {
             allowed.words()
         } else {

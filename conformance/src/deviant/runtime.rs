@@ -7,8 +7,8 @@ use wasi_cuda_host::Host as CudaHost;
 use wasi_cuda_host::abi::{Import, MEMORY_EXPORT, MODULE, ValueType};
 use wasi_cuda_host::device::SoftDevice;
 use wasmtime::{
-    Caller, Engine, Extern, ExternType, FuncType, Instance, Linker, Memory, Module, Store, Trap,
-    Val, ValType,
+    Caller, Engine, Extern, ExternType, FuncType, Instance, Linker, Memory, Module, Store, Val,
+    ValType,
 };
 
 use super::call::{Call, Exported};
@@ -152,14 +152,7 @@ impl Host for Started {
             first_memory: None,
         };
         let mut store = Store::new(&self.bench.engine, state);
-        store.set_epoch_deadline(engine::epochs(limit));
-        let instance =
-            linked
-                .instantiate(&mut store)
-                .map_err(|error| match error.downcast_ref::<Trap>() {
-                    Some(trap) => InstantiateError::Start(trap.to_string()),
-                    None => InstantiateError::Failed(format!("{error:#}")),
-                })?;
+        let instance = engine::instantiate(&mut store, &linked, limit)?;
         let first = instance
             .exports(&mut store)
             .find_map(|export| export.into_memory());

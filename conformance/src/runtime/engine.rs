@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, Instance, Module, OptLevel, Store, Trap, Val};
+use wasmtime::{Config, Engine, Instance, InstancePre, Module, OptLevel, Store, Trap, Val};
 
 use super::{InstantiateError, Outcome, Value};
 
@@ -58,6 +58,21 @@ impl EngineError {
     pub(crate) fn new(error: &wasmtime::Error) -> EngineError {
         EngineError(format!("{error:#}"))
     }
+}
+
+/// Makes an instance of a linked module; a start function is stopped after `limit`.
+pub(crate) fn instantiate<T: 'static>(
+    store: &mut Store<T>,
+    linked: &InstancePre<T>,
+    limit: Duration,
+) -> Result<Instance, InstantiateError> {
+    store.set_epoch_deadline(epochs(limit));
+    linked
+        .instantiate(store)
+        .map_err(|error| match error.downcast_ref::<Trap>() {
+            Some(trap) => InstantiateError::Start(trap.to_string()),
+            None => InstantiateError::Failed(format!("{error:#}")),
+        })
 }
 
 /// Calls an export and stops it after `limit`.
@@ -119,7 +134,7 @@ impl TryFrom<&Val> for Value {
 pub struct NotANumber;
 
 /// How many ticks a guest may run; one more, since the current tick is already under way.
-pub(crate) fn epochs(limit: Duration) -> u64 {
+fn epochs(limit: Duration) -> u64 {
     u64::try_from(limit.as_nanos().div_ceil(EPOCH.as_nanos()))
         .unwrap_or(u64::MAX / 2)
         .saturating_add(1)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wasi_cuda_host::Host as CudaHost;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, add_to_linker};
-use wasmtime::{Engine, Instance, Linker, Store, Trap};
+use wasmtime::{Engine, Instance, Linker, Store};
 
 use super::engine::{self, EngineError, Modules};
 use super::{Guest, Host, InstantiateError, Need, Outcome, Runtime, RuntimeInfo, Value};
@@ -114,14 +114,7 @@ impl Host for World {
             self.cuda.instance_without_capability()
         };
         let mut store = Store::new(&self.engine, GuestState::new(instance));
-        store.set_epoch_deadline(engine::epochs(limit));
-        let instance =
-            linked
-                .instantiate(&mut store)
-                .map_err(|error| match error.downcast_ref::<Trap>() {
-                    Some(trap) => InstantiateError::Start(trap.to_string()),
-                    None => InstantiateError::Failed(format!("{error:#}")),
-                })?;
+        let instance = engine::instantiate(&mut store, &linked, limit)?;
         Ok(Box::new(InProcess { store, instance }))
     }
 }

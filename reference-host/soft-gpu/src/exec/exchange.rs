@@ -7,14 +7,14 @@ use super::lanes_of;
 use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
 
 /// The register that holds an exchange's member mask.
-pub(crate) fn members_register(code: &Code, op: &Op) -> usize {
+pub(crate) fn members_register(code: &Code, op: &Op) -> u32 {
     let register = match *op {
         Op::Shuffle { list, .. } => code.list::<6>(list)[5],
         Op::Match { list, .. } => code.list::<4>(list)[3],
         Op::Vote { members, .. } | Op::Redux { members, .. } => members,
         _ => 0,
     };
-    register as usize
+    register
 }
 
 /// The lanes of `active` all of whose living members are active too.
@@ -42,7 +42,7 @@ pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, acti
         shuffle(registers, mode, code.list(list), active);
         return;
     }
-    let lists = registers.r32[members_register(code, op)];
+    let lists = registers.lanes32(members_register(code, op));
     let mut rest = active;
     while rest != 0 {
         let members = lists[rest.trailing_zeros() as usize];
@@ -69,9 +69,9 @@ pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, acti
 /// `shfl.sync`; `operands` are d, p, a, b, c.
 fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 5], active: u32) {
     let (values, sources, clamps) = (
-        registers.r32[a as usize],
-        registers.r32[b as usize],
-        registers.r32[c as usize],
+        registers.lanes32(a),
+        registers.lanes32(b),
+        registers.lanes32(c),
     );
     let mut in_range = 0u32;
     let out: Lanes32 = std::array::from_fn(|lane| {
@@ -112,9 +112,9 @@ fn vote(
     active: u32,
 ) {
     let votes = if negated {
-        !registers.pred[source as usize]
+        !registers.pred_bits(source)
     } else {
-        registers.pred[source as usize]
+        registers.pred_bits(source)
     } & voters;
     let all = |yes: bool| if yes { u32::MAX } else { 0 };
     match mode {
@@ -134,17 +134,15 @@ fn matching(
     members: u32,
     active: u32,
 ) {
-    let value = |lane: usize| {
-        if wide {
-            registers.r64[a as usize][lane]
-        } else {
-            u64::from(registers.r32[a as usize][lane])
-        }
+    let values = if wide {
+        registers.lanes64(a)
+    } else {
+        registers.lanes32(a).map(u64::from)
     };
     let mut out = [0u32; LANES];
     for lane in lanes_of(active) {
         out[lane] = lanes_of(members)
-            .filter(|&other| value(other) == value(lane))
+            .filter(|&other| values[other] == values[lane])
             .fold(0, |mask, other| mask | 1 << other);
     }
     let agree = lanes_of(active).all(|lane| out[lane] == members);
@@ -159,7 +157,7 @@ fn matching(
 
 /// `redux.sync` of `members`, for the lanes of `active`.
 fn redux(registers: &mut Registers<'_>, op: Redux, d: u32, a: u32, members: u32, active: u32) {
-    let values = registers.r32[a as usize];
+    let values = registers.lanes32(a);
     let signed = |value: u32| value.cast_signed();
     let result = lanes_of(members)
         .map(|lane| values[lane])

@@ -215,6 +215,24 @@ impl Registers<'_> {
         self.put_pred(s.e, active, carry_out);
     }
 
+    /// All lanes of a 32-bit register.
+    #[inline(always)]
+    pub(crate) fn lanes32(&mut self, slot: u32) -> Lanes32 {
+        self.r32[slot as usize]
+    }
+
+    /// All lanes of a 64-bit register.
+    #[inline(always)]
+    pub(crate) fn lanes64(&mut self, slot: u32) -> Lanes64 {
+        self.r64[slot as usize]
+    }
+
+    /// A predicate's bits, lane 0 the lowest.
+    #[inline(always)]
+    pub(crate) fn pred_bits(&mut self, slot: u32) -> u32 {
+        self.pred[slot as usize]
+    }
+
     /// Writes the active lanes of `out`.
     #[inline(always)]
     pub(crate) fn put32(&mut self, d: u32, active: u32, out: &Lanes32) {

@@ -224,8 +224,8 @@ impl Block<'_, '_> {
                         return Ok(());
                     }
                     Op::Shuffle { .. } | Op::Match { .. } | Op::Vote { .. } | Op::Redux { .. } => {
-                        let members = &registers.r32[exchange::members_register(code, op)];
-                        let ready = exchange::ready(members, active, warp.alive);
+                        let members = registers.lanes32(exchange::members_register(code, op));
+                        let ready = exchange::ready(&members, active, warp.alive);
                         if ready != active {
                             // A basic block starts just before: there the lanes that wait are met by those they wait for.
                             park_rest(warp, fragment, ready, pc - 1, State::Lanes);

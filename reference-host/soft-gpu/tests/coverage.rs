@@ -1,0 +1,241 @@
+//! That every opcode, directive and special register of the PTX ISA that compute code uses is tested, or refused as not implemented.
+//!
+//! `coverage.toml` beside this file says which test shows what; the table in README.md is made of it (`UPDATE_README=1` rewrites it).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use soft_gpu::{Module, PtxErrorCause};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    group: Vec<Group>,
+}
+
+/// One opcode with some of its forms, and what becomes of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    /// The opcode, the directive with its dot, or the special register with its percent sign.
+    opcode: String,
+    /// Modifiers and types of the group, for the reader.
+    forms: String,
+    /// Test functions as `target::module::function`.
+    #[serde(default)]
+    tests: Vec<String>,
+    /// What is not implemented.
+    refused: Option<String>,
+    /// Statements of a kernel, or a whole module, that are good PTX and refused.
+    example: Option<String>,
+    /// Why neither is there.
+    missing: Option<String>,
+}
+
+#[test]
+fn every_name_is_in_the_table() {
+    let table = table();
+    let have: BTreeSet<&str> = table.iter().map(|group| group.opcode.as_str()).collect();
+    let missing: Vec<&str> = REQUIRED
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .filter(|name| !have.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "not in coverage.toml: {missing:?}");
+}
+
+#[test]
+fn every_group_is_tested_or_refused() {
+    let mut wrong = Vec::new();
+    for group in table() {
+        let name = format!("{} ({})", group.opcode, group.forms);
+        match (&group.refused, &group.example, &group.missing) {
+            (None, None, None) if !group.tests.is_empty() => {}
+            (Some(_), Some(_), None) | (None, None, Some(_)) if group.tests.is_empty() => {}
+            _ => wrong.push(format!(
+                "{name}: needs `tests`, or `refused` and `example`, and not both"
+            )),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_tests_named_exist_and_name_what_they_test() {
+    let mut wrong = Vec::new();
+    for group in table() {
+        let mut named = group.tests.is_empty();
+        for test in &group.tests {
+            match sources_of(test) {
+                Ok(text) => named |= mentions(&text, &group.opcode),
+                Err(message) => wrong.push(format!("{}: {test}: {message}", group.opcode)),
+            }
+        }
+        if !named {
+            wrong.push(format!(
+                "{} ({}): none of its tests' files mentions it",
+                group.opcode, group.forms
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_refused_is_refused_as_not_implemented() {
+    let mut wrong = Vec::new();
+    for group in table() {
+        let Some(example) = &group.example else {
+            continue;
+        };
+        if !mentions(example, &group.opcode) {
+            wrong.push(format!("{}: its example has no such thing", group.opcode));
+        }
+        match Module::load(module(example).as_bytes()) {
+            Ok(_) => wrong.push(format!(
+                "{} ({}): taken: `{example}`",
+                group.opcode, group.forms
+            )),
+            Err(error) if matches!(error.cause, PtxErrorCause::Unsupported(_)) => {}
+            Err(error) => wrong.push(format!(
+                "{} ({}): {error}: `{example}`",
+                group.opcode, group.forms
+            )),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_readme_has_the_table() {
+    let path = package().join("README.md");
+    let text = fs::read_to_string(&path).expect("a readable README.md");
+    let (before, rest) = text.split_once(BEGIN).expect("the table's first marker");
+    let (_, after) = rest.split_once(END).expect("the table's last marker");
+    let expected = format!("{before}{BEGIN}\n{}{END}{after}", rendered());
+    if std::env::var_os("UPDATE_README").is_some() {
+        fs::write(&path, expected).expect("a writable README.md");
+        return;
+    }
+    assert!(
+        text == expected,
+        "README.md and coverage.toml differ: run UPDATE_README=1 cargo test -p soft-gpu --test coverage"
+    );
+}
+
+fn table() -> Vec<Group> {
+    let text = fs::read_to_string(package().join("tests/coverage.toml")).expect("coverage.toml");
+    let table: Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    table.group
+}
+
+/// The text in which a test's subject must be named: its own file, and the sources that it reads.
+fn sources_of(test: &str) -> Result<String, String> {
+    let parts: Vec<&str> = test.split("::").collect();
+    let (Some(target), Some(function)) = (parts.first(), parts.last()) else {
+        return Err("not a path".to_owned());
+    };
+    let tests = package().join("tests");
+    let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
+    let file = match inner {
+        [] if tests.join(target).is_dir() => tests.join(target).join("main.rs"),
+        [] => tests.join(format!("{target}.rs")),
+        inner => tests.join(target).join(format!("{}.rs", inner.join("/"))),
+    };
+    let mut text = fs::read_to_string(&file).map_err(|_| format!("no {}", file.display()))?;
+    let Some((before, _)) = text.split_once(&format!("fn {function}(")) else {
+        return Err(format!("no such function in {}", file.display()));
+    };
+    let attributes = before
+        .rsplit('\n')
+        .skip(1)
+        .take_while(|line| line.starts_with("#["));
+    if !attributes
+        .into_iter()
+        .any(|line| line.starts_with("#[test]"))
+    {
+        return Err("that function is no test".to_owned());
+    }
+    let folders = match *target {
+        "oracle" => vec![tests.join("accepted")],
+        "kernels" => vec![package().join("../../fixtures/kernels")],
+        _ => Vec::new(),
+    };
+    for folder in folders {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|end| end == "ptx") {
+                text.push_str(&fs::read_to_string(entry.path()).unwrap_or_default());
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Whether a name stands in a text and is not a part of a longer word.
+fn mentions(text: &str, name: &str) -> bool {
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.match_indices(name).any(|(at, _)| {
+        let bytes = text.as_bytes();
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let after = bytes.get(at + name.len());
+        (!name.as_bytes().first().is_some_and(word) || !before.is_some_and(word))
+            && !after.is_some_and(word)
+    })
+}
+
+/// An example as a module.
+fn module(example: &str) -> String {
+    if example.trim_start().starts_with(".version") {
+        return example.to_owned();
+    }
+    format!(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry example()\n{{\n\
+         .reg .pred p, q; .reg .b16 h<8>; .reg .b32 r<40>; .reg .b64 d<8>; .reg .f32 f<16>; .reg .f64 g<8>;\n\
+         {example}\nret;\n}}\n"
+    )
+}
+
+/// The table as Markdown.
+fn rendered() -> String {
+    let mut out = "| what | forms | shown by, or why refused |\n|---|---|---|\n".to_owned();
+    for group in table() {
+        let evidence = match (&group.refused, &group.missing) {
+            (Some(reason), _) => format!("not implemented: {reason}"),
+            (_, Some(reason)) => format!("**{reason}**"),
+            _ => group
+                .tests
+                .iter()
+                .map(|test| format!("`{test}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        let forms = group.forms.replace('|', "\\|");
+        let _ = writeln!(out, "| `{}` | {forms} | {evidence} |", group.opcode);
+    }
+    out
+}
+
+fn package() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
+}
+
+const BEGIN: &str = "<!-- coverage -->";
+const END: &str = "<!-- /coverage -->";
+
+/// What compute code for sm_50 to sm_90 is made of.
+const REQUIRED: &[&str] = &[
+    "add sub mul mul24 mad mad24 madc addc subc sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext dp4a dp2a",
+    "and or xor not cnot lop3 shf shl shr prmt",
+    "fma rcp sqrt rsqrt sin cos lg2 ex2 tanh copysign testp set setp selp slct",
+    "mov cvt cvta ld ldu st prefetch isspacep mapa",
+    "bra brx.idx call ret exit trap brkpt nanosleep",
+    "bar barrier bar.warp.sync membar fence atom red vote match shfl redux activemask elect",
+    "cp.async mma wmma ldmatrix movmatrix",
+    "%tid %ntid %ctaid %nctaid %laneid %warpid %lanemask_lt %clock %clock64 %globaltimer %smid %dynamic_smem_size %total_smem_size %envreg0",
+    ".maxntid .reqntid .minnctapersm .maxnreg .pragma .weak .visible .extern .func .callprototype .branchtargets .global .const .align .section .loc .file .alias",
+    "vprintf malloc free __assertfail",
+    "tex suld barrier.cluster cp.async.bulk wgmma tcgen05",
+];

@@ -8,13 +8,12 @@ use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
 
 /// The register that holds an exchange's member mask.
 pub(crate) fn members_register(code: &Code, op: &Op) -> u32 {
-    let register = match *op {
+    match *op {
         Op::Shuffle { list, .. } => code.list::<6>(list)[5],
         Op::Match { list, .. } => code.list::<4>(list)[3],
         Op::Vote { members, .. } | Op::Redux { members, .. } => members,
         _ => 0,
-    };
-    register
+    }
 }
 
 /// The lanes of `active` all of whose living members are active too.

@@ -37,7 +37,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             forgiving(c, |kind| {
                 matches!(
                     kind,
-                    FaultKind::OutOfBounds {
+                    FaultKind::Null {
                         address: 0,
                         write: true,
                         ..
@@ -54,7 +54,7 @@ pub(super) const DEVIANTS: &[Deviant] = &[
             forgiving(c, |kind| {
                 matches!(
                     kind,
-                    FaultKind::OutOfBounds {
+                    FaultKind::Null {
                         address: 0,
                         write: false,
                         ..

@@ -104,6 +104,18 @@ pub(crate) enum Space {
 }
 
 impl Space {
+    /// The space that a word of [`Space::word`] names.
+    pub(crate) fn of_word(word: &str) -> Self {
+        match word {
+            "global" => Self::Global,
+            "shared" => Self::Shared,
+            "local" => Self::Local,
+            "const" => Self::Const,
+            "param" => Self::KernelParam,
+            _ => Self::Generic,
+        }
+    }
+
     /// The space's PTX word.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -345,12 +357,14 @@ pub(crate) struct FormalParam {
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub(crate) ops: Vec<Op>,
-    /// PTX line of each micro-op.
-    pub(crate) lines: Vec<u32>,
+    /// Where in the source the statement of each micro-op stands.
+    pub(crate) places: Vec<u32>,
     pub(crate) lists: Vec<u32>,
     pub(crate) tables: Vec<Vec<u32>>,
     pub(crate) sites: Vec<CallSite>,
     pub(crate) functions: Vec<Function>,
+    /// Name of each function.
+    pub(crate) names: Vec<String>,
 }
 
 impl Code {

@@ -86,7 +86,7 @@ mod types;
 mod verify;
 
 pub use error::{Location, PtxError, PtxErrorCause, SemanticError, SyntaxError, Unsupported};
-pub use fault::{Fault, FaultKind};
+pub use fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
 pub use launch::{ConfigError, LaunchConfig, LaunchError, launch};
 pub use memory::{MapError, Memory};
 pub use module::{Entry, Globals, Module, Param};

@@ -82,7 +82,7 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
             writes(code, op, |register| {
                 invariant.insert(register);
             });
-            prologue.push((*op, code.lines.get(start + at).copied().unwrap_or(0)));
+            prologue.push((*op, code.places.get(start + at).copied().unwrap_or(0)));
         } else {
             kept.push(at);
         }
@@ -90,9 +90,9 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
     compact(code, start, &kept);
     function.cleared = read_before_written(code, start, function.registers, invariant);
     function.prologue = u32::try_from(code.ops.len()).unwrap_or(NONE);
-    for (op, line) in prologue.into_iter().chain([(Op::Exit, 0)]) {
+    for (op, place) in prologue.into_iter().chain([(Op::Exit, 0)]) {
         code.ops.push(op);
-        code.lines.push(line);
+        code.places.push(place);
     }
 }
 
@@ -156,10 +156,10 @@ fn compact(code: &mut Code, start: usize, kept: &[usize]) {
             *place = u32::try_from(start + new).unwrap_or(NONE);
         }
         code.ops[start + new] = code.ops[start + old];
-        code.lines[start + new] = code.lines[start + old];
+        code.places[start + new] = code.places[start + old];
     }
     code.ops.truncate(start + kept.len());
-    code.lines.truncate(start + kept.len());
+    code.places.truncate(start + kept.len());
     // Jumps lead to the starts of blocks, which are always kept.
     let follow = |target: &mut u32| {
         if let Some(place) = (*target as usize)

@@ -6,6 +6,7 @@
 use thiserror::Error;
 
 use crate::code::Space;
+use crate::fault::Object;
 
 /// Where shared memory appears in the generic address space.
 pub(crate) const SHARED_BASE: u64 = 0x7B00_0000_0000;
@@ -44,6 +45,8 @@ pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
 pub struct Memory<'a> {
     /// Sorted by address, disjoint.
     regions: Vec<Region<'a>>,
+    /// First address and size of what was freed.
+    freed: Vec<(u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -106,6 +109,12 @@ impl<'a> Memory<'a> {
         }
         self.regions.insert(at, Region { start, bytes });
         Ok(())
+    }
+
+    /// Remembers that there was memory of `bytes` bytes at `start` which is gone, so that an access there is reported as one after
+    /// the memory's end rather than as any bad access. Nothing is unmapped by it, and what is mapped goes first.
+    pub fn note_freed(&mut self, start: u64, bytes: u64) {
+        self.freed.push((start, bytes));
     }
 
     /// The region that holds `address`: its first address and its bytes.
@@ -199,6 +208,16 @@ impl Spaces<'_, '_> {
             .region(place.space, place.address)
             .ok_or(AccessError::OutOfBounds)?;
         slice(region, place.address.wrapping_sub(base), bytes)
+    }
+
+    /// Calls `offer` with the kind, start and size of everything in global memory but the module's variables.
+    pub(crate) fn global_objects(&self, mut offer: impl FnMut(Object, u64, u64)) {
+        for region in &self.memory.regions {
+            offer(Object::Region, region.start, region.bytes.len() as u64);
+        }
+        for &(start, bytes) in self.memory.freed.iter().rev() {
+            offer(Object::FreedRegion, start, bytes);
+        }
     }
 
     /// The contiguous memory around an address of a space: what to subtract from an address to get an offset, and the bytes.

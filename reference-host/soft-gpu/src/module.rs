@@ -17,9 +17,12 @@ use crate::{parser, verify};
 /// ```
 #[derive(Debug)]
 pub struct Module {
+    /// The source, for reports of faults.
+    pub(crate) source: Box<[u8]>,
     pub(crate) code: Code,
     pub(crate) entries: Vec<Entry>,
     pub(crate) variables: Vec<Placed>,
+    pub(crate) shared: Vec<PlacedShared>,
     pub(crate) global_image: Image,
     pub(crate) const_image: Image,
     /// Where dynamic shared memory may start: at a multiple of this.
@@ -35,6 +38,16 @@ pub(crate) struct Placed {
     pub(crate) constant: bool,
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
+}
+
+/// A `.shared` variable and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedShared {
+    pub(crate) name: String,
+    /// Number of the kernel that alone has it, or [`NONE`](crate::code::NONE).
+    pub(crate) kernel: u32,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The initial bytes of all variables of a space: zero but for what initialisers say, so that large empty arrays take no memory here.
@@ -118,9 +131,11 @@ impl Module {
 
     pub(crate) fn empty() -> Self {
         Self {
+            source: Box::default(),
             code: Code::default(),
             entries: Vec::new(),
             variables: Vec::new(),
+            shared: Vec::new(),
             global_image: Image::default(),
             const_image: Image::default(),
             dynamic_shared_align: 16,

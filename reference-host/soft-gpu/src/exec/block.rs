@@ -178,46 +178,6 @@ impl Block<'_, '_> {
         released
     }
 
-    fn deadlock(&self, warps: &[Warp]) -> Box<Fault> {
-        let waiting = warps.iter().map(|warp| warp.alive.count_ones()).sum();
-        let kind = FaultKind::Deadlock { waiting };
-        let Some((warp, fragment)) = warps
-            .iter()
-            .find_map(|warp| Some((warp, warp.fragments.first()?)))
-        else {
-            return self.fault(&Warp::default(), 0, 0, kind);
-        };
-        // A fragment waits for lanes at the block in front of its exchange, and just behind a barrier.
-        let pc = match fragment.state {
-            State::Lanes => fragment.pc.saturating_add(1),
-            _ => fragment.pc.saturating_sub(1),
-        };
-        self.fault(warp, pc, fragment.mask.trailing_zeros(), kind)
-    }
-
-    /// Describes a fault of a lane at a micro-op.
-    pub(crate) fn fault(&self, warp: &Warp, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
-        let lane = lane as usize % LANES;
-        Box::new(Fault {
-            kind,
-            kernel: self.grid.entry.name.clone(),
-            block: self.index,
-            thread: [
-                warp.thread[0][lane],
-                warp.thread[1][lane],
-                warp.thread[2][lane],
-            ],
-            line: self
-                .grid
-                .module
-                .code
-                .lines
-                .get(pc as usize)
-                .copied()
-                .unwrap_or(0),
-        })
-    }
-
     /// Where dynamic shared memory starts.
     pub(crate) fn dynamic_shared_offset(&self) -> u32 {
         self.grid

@@ -21,6 +21,11 @@ impl Local {
         }
     }
 
+    /// Bytes that each lane has.
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.rows.len() as u64
+    }
+
     /// Makes `bytes` zero bytes a lane exist, and no more.
     pub(crate) fn reset(&mut self, bytes: u32) {
         self.rows.clear();

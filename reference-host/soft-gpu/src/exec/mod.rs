@@ -12,6 +12,7 @@ pub(crate) mod lanes;
 mod load;
 mod local;
 pub(crate) mod ops;
+mod report;
 mod run;
 pub(crate) mod shape;
 mod store;

@@ -34,7 +34,8 @@ pub(crate) struct Body<'a> {
     constants64: HashMap<u64, u32>,
     carry: Option<u32>,
     block_start: Option<usize>,
-    line: LineCursor,
+    /// Where the next micro-ops come from.
+    place: Pos,
 }
 
 /// A label of the function.
@@ -61,36 +62,6 @@ pub(crate) struct Fixups {
     pub(crate) tables: Vec<u32>,
 }
 
-/// Turns ever-growing positions into line numbers in one pass.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LineCursor {
-    pub(crate) line: u32,
-    pub(crate) pos: usize,
-}
-
-impl LineCursor {
-    /// The line of `pos`, which must not lie before the last one asked for; otherwise that last line stands.
-    pub(crate) fn advance(&mut self, source: &[u8], pos: Pos) -> u32 {
-        let to = (pos as usize).min(source.len());
-        if let Some(passed) = source.get(self.pos..to) {
-            let mut previous = self
-                .pos
-                .checked_sub(1)
-                .and_then(|at| source.get(at))
-                .copied();
-            for &byte in passed {
-                let joined = byte == b'\n' && previous == Some(b'\r');
-                if matches!(byte, b'\n' | b'\r') && !joined {
-                    self.line = self.line.saturating_add(1);
-                }
-                previous = Some(byte);
-            }
-            self.pos = to;
-        }
-        self.line
-    }
-}
-
 /// Largest frame of one function, and largest stack of one thread, in bytes.
 pub(crate) const MAX_FRAME_BYTES: u64 = 64 * 1024;
 
@@ -104,7 +75,6 @@ impl<'a> Body<'a> {
         code: Code,
         entry: bool,
         target: u32,
-        line: LineCursor,
     ) -> Self {
         let function = Function {
             start: NONE,
@@ -128,24 +98,19 @@ impl<'a> Body<'a> {
             constants64: HashMap::new(),
             carry: None,
             block_start: None,
-            line,
+            place: 0,
         }
     }
 
-    /// The line reached so far, to go on from in the next function.
-    pub(crate) fn line(&self) -> LineCursor {
-        self.line
-    }
-
     /// Says where the next micro-ops come from.
-    pub(crate) fn at(&mut self, source: &[u8], pos: Pos) {
-        self.line.advance(source, pos);
+    pub(crate) fn at(&mut self, pos: Pos) {
+        self.place = pos;
     }
 
     /// Appends a micro-op.
     pub(crate) fn emit(&mut self, op: Op) {
         self.code.ops.push(op);
-        self.code.lines.push(self.line.line);
+        self.code.places.push(self.place);
     }
 
     /// Appends a lane operation.
@@ -166,8 +131,8 @@ impl<'a> Body<'a> {
             .is_some_and(|start| start.saturating_add(1) == here)
         {
             // What begins here is the later of the two.
-            if let Some(line) = self.code.lines.last_mut() {
-                *line = self.line.line;
+            if let Some(place) = self.code.places.last_mut() {
+                *place = self.place;
             }
             return;
         }

@@ -35,6 +35,7 @@ impl<'a> Verifier<'a> {
             .stmts
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default();
+        self.running = index;
         self.scopes.open();
         self.scopes.forget_registers();
         self.module.kernel_shared_cursor = self.common_shared_bytes;
@@ -102,6 +103,7 @@ impl<'a> Verifier<'a> {
         let index = u32::try_from(self.declared.len()).unwrap_or(NONE);
         self.scopes.declare(name, Symbol::Function(index))?;
         self.declared.push(new);
+        self.code().names.push(name.text.to_owned());
         self.code().functions.push(Function {
             start: NONE,
             ..Function::default()
@@ -154,23 +156,14 @@ impl<'a> Verifier<'a> {
         function: &'a ast::Function<'a>,
         stmts: &'a [Stmt<'a>],
     ) -> Checked<Function> {
-        let source = self.source;
         let labels = Labels::collect(stmts);
         let code = std::mem::take(&mut self.module.code);
         let scopes = std::mem::take(&mut self.scopes);
-        let mut body = Body::new(
-            self.ast,
-            scopes,
-            code,
-            function.entry,
-            self.target,
-            self.line,
-        );
+        let mut body = Body::new(self.ast, scopes, code, function.entry, self.target);
         body.labels = labels.all;
         body.declared = std::mem::take(&mut self.declared);
-        body.at(source, function.name.pos);
+        body.at(function.name.pos);
         let result = self.statements(&mut body, function, stmts, &labels.scopes);
-        self.line = body.line();
         self.used.append(&mut body.used);
         self.declared = std::mem::take(&mut body.declared);
         let lowered = std::mem::take(&mut body.function);
@@ -208,7 +201,7 @@ impl<'a> Verifier<'a> {
                 }
                 Stmt::Variable(variable) => self.local_variable(body, function, variable)?,
                 Stmt::Label(name) => {
-                    body.at(self.source, name.pos);
+                    body.at(name.pos);
                     body.begin_block();
                     let label = body.label(*name)?;
                     let here = body.here().saturating_sub(1);
@@ -217,7 +210,7 @@ impl<'a> Verifier<'a> {
                     }
                 }
                 Stmt::Instr(instr) => {
-                    body.at(self.source, instr.opcode.pos);
+                    body.at(instr.opcode.pos);
                     instruction(body, instr)?;
                 }
                 Stmt::CallPrototype(prototype) => {
@@ -248,7 +241,7 @@ impl<'a> Verifier<'a> {
             }
         }
         // Control that reaches the closing brace returns.
-        body.at(self.source, function.end_pos);
+        body.at(function.end_pos);
         isa::emit_return(body);
         body.end_block();
         resolve_labels(body);

@@ -1,10 +1,9 @@
 //! Module-level directives: version, target, variables and functions in source order.
 
-use super::body::LineCursor;
 use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
 use super::symbols::Scopes;
 use crate::ast::{self, Item, Name, VarSpace};
-use crate::code::Code;
+use crate::code::{Code, NONE};
 use crate::error::{Location, PtxError};
 use crate::module::{Entry, Module};
 use crate::types::Type;
@@ -15,9 +14,12 @@ use crate::types::Type;
 ///
 /// The first thing wrong, in source order.
 pub(crate) fn verify(source: &[u8], ast: &ast::Module<'_>) -> Result<Module, PtxError> {
-    let mut verifier = Verifier::new(source, ast);
+    let mut verifier = Verifier::new(ast);
     match verifier.run() {
-        Ok(()) => Ok(verifier.module),
+        Ok(()) => {
+            verifier.module.source = source.into();
+            Ok(verifier.module)
+        }
         Err(Failure { pos, cause }) => Err(PtxError {
             at: Location::of(source, pos),
             cause,
@@ -27,16 +29,16 @@ pub(crate) fn verify(source: &[u8], ast: &ast::Module<'_>) -> Result<Module, Ptx
 
 /// A module under construction.
 pub(crate) struct Verifier<'a> {
-    pub(crate) source: &'a [u8],
     pub(crate) ast: &'a ast::Module<'a>,
     pub(crate) scopes: Scopes<'a>,
     pub(crate) module: Module,
     pub(crate) target: u32,
-    pub(crate) line: LineCursor,
     /// Bytes of shared memory that every kernel has: module-level variables and those of device functions.
     pub(crate) common_shared_bytes: u64,
     /// Shared bytes placed so far of [`Verifier::common_shared_bytes`].
     pub(crate) shared_cursor: u64,
+    /// Number of the function whose body is being verified.
+    pub(crate) running: u32,
     /// Names of functions by index, with their declared shape.
     pub(crate) declared: Vec<DeclaredFunction>,
     /// Calls and address takings of functions, to check that each is defined.
@@ -63,16 +65,15 @@ pub(crate) struct Formal {
 }
 
 impl<'a> Verifier<'a> {
-    fn new(source: &'a [u8], ast: &'a ast::Module<'a>) -> Self {
+    fn new(ast: &'a ast::Module<'a>) -> Self {
         Self {
-            source,
             ast,
             scopes: Scopes::default(),
             module: Module::empty(),
             target: 0,
-            line: LineCursor { line: 1, pos: 0 },
             common_shared_bytes: 0,
             shared_cursor: 0,
+            running: NONE,
             declared: Vec::new(),
             used: Vec::new(),
         }

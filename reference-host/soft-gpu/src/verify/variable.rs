@@ -6,8 +6,9 @@ use super::operand::float_bits;
 use super::special::is_special_name;
 use super::symbols::{Resolved, Symbol};
 use crate::ast::{self, InitValue, Item, Linkage, Name, Stmt, VarSpace, Variable};
+use crate::code::NONE;
 use crate::memory::{CONST_BASE, GLOBALS_BASE, SHARED_BASE, function_address};
-use crate::module::Placed;
+use crate::module::{Placed, PlacedShared};
 use crate::types::{Kind, Type};
 
 /// Most bytes of static shared memory in a kernel.
@@ -116,6 +117,12 @@ impl<'a> Verifier<'a> {
                 },
             );
         }
+        self.module.shared.push(PlacedShared {
+            name: variable.name.text.to_owned(),
+            kernel: if common { NONE } else { self.running },
+            offset: start,
+            bytes: shape.bytes,
+        });
         Ok(Symbol::Shared {
             offset: start as u32,
         })

@@ -438,6 +438,7 @@ impl Kernel {
     }
 
     /// The fault that ends it.
+    #[allow(dead_code, reason = "the tests of faults use it")]
     #[track_caller]
     pub(crate) fn fault(&mut self, bytes: usize) -> Fault {
         match self.try_run(&mut vec![0; bytes]) {

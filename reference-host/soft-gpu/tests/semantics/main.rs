@@ -5,7 +5,6 @@ mod bits;
 mod compare;
 mod control;
 mod convert;
-mod faults;
 mod float;
 mod harness;
 mod integer;

@@ -1,33 +1,52 @@
-//! Every fault, with every field of its report, and the control beside it.
+//! Every kind of fault, with every part of its report, and the control beside it.
 
-use soft_gpu::{ConfigError, FaultKind, LaunchError};
+mod access;
+#[path = "../semantics/harness.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the tests of semantics, which use all of it"
+)]
+mod harness;
 
-use crate::harness::{IN, Kernel};
+use soft_gpu::{Awaited, ConfigError, FaultKind, LaunchError, Nearest, Wait};
+
+use crate::harness::Kernel;
 
 /// Line of the kernel's first own statement in the text that [`Kernel::new`] makes.
 const FIRST_LINE: u32 = 9;
 
-/// Where a kernel of two warps and several blocks faults: in block (1, 0, 0), thread `thread`.
+/// What stands in front of every kernel here.
+const VARIABLES: &str =
+    ".const .u32 fixed = 1; .shared .align 8 .b8 box[64]; .global .align 8 .b8 table[24];";
+
+/// Where a kernel of two warps and several blocks faults: in block (1, 0, 0), thread `thread`, at `instruction`.
 #[track_caller]
-fn faults(code: &str, kind: FaultKind, thread: u32, line: u32) {
-    let mut kernel =
-        Kernel::new(".const .u32 fixed = 1; .shared .align 8 .b8 box[64];", code).block(64);
+fn faults(
+    code: &str,
+    kind: FaultKind,
+    thread: u32,
+    line: u32,
+    instruction: &str,
+    nearest: Option<Nearest>,
+) {
+    let mut kernel = Kernel::new(VARIABLES, code).block(64);
     kernel.config.grid = [2, 1, 1];
     let fault = kernel.fault(64 * 4);
     assert_eq!(fault.kind, kind, "{code}");
-    assert_eq!(fault.kernel, "k");
+    assert_eq!((&*fault.kernel, &*fault.function), ("k", "k"));
     assert_eq!(
         (fault.block, fault.thread),
         ([1, 0, 0], [thread, 0, 0]),
         "{fault}"
     );
-    assert_eq!(fault.line, line, "{fault}");
+    assert_eq!(
+        (fault.line, &*fault.instruction),
+        (line, instruction),
+        "{fault}"
+    );
+    assert_eq!(fault.nearest, nearest, "{fault}");
     // The same without the one thread that is chosen for it: the control.
-    let mut control = Kernel::new(
-        ".const .u32 fixed = 1; .shared .align 8 .b8 box[64];",
-        &code.replace("%r10, 1;", "%r10, 9;"),
-    )
-    .block(64);
+    let mut control = Kernel::new(VARIABLES, &code.replace("%r10, 1;", "%r10, 9;")).block(64);
     control.config.grid = [2, 1, 1];
     control
         .try_run(&mut [0; 256])
@@ -43,165 +62,16 @@ fn only(thread: u32, act: &str) -> String {
 
 const LINE: u32 = FIRST_LINE + 1;
 
-fn out_of_bounds(space: &'static str, address: u64, bytes: u32, write: bool) -> FaultKind {
-    FaultKind::OutOfBounds {
-        space,
-        address,
-        bytes,
-        write,
-    }
-}
-
-#[test]
-fn accesses_out_of_bounds() {
-    let end = IN + 256;
-    faults(
-        &only(37, "@%p1 ld.global.u32 %r1, [%data+256];"),
-        out_of_bounds("global", end, 4, false),
-        37,
-        LINE,
-    );
-    faults(
-        &only(5, "@%p1 st.global.u32 [%data+256], %r1;"),
-        out_of_bounds("global", end, 4, true),
-        5,
-        LINE,
-    );
-    faults(
-        &only(5, "@%p1 ld.global.v2.u64 {%u1, %u2}, [%data+256];"),
-        out_of_bounds("global", end, 16, false),
-        5,
-        LINE,
-    );
-    faults(
-        &only(5, "@%p1 ld.u8 %r1, [%data+-1];"),
-        out_of_bounds("generic", IN - 1, 1, false),
-        5,
-        LINE,
-    );
-    faults(
-        &only(63, "@%p1 atom.global.add.u32 %r1, [%data+256], 1;"),
-        out_of_bounds("global", end, 4, true),
-        63,
-        LINE,
-    );
-    faults(
-        &only(0, "@%p1 st.shared.u32 [box+64], 1;"),
-        out_of_bounds("shared", 64, 4, true),
-        0,
-        LINE,
-    );
-    faults(
-        &only(9, "@%p1 ld.const.u32 %r1, [fixed+4];"),
-        out_of_bounds("const", 4, 4, false),
-        9,
-        LINE,
-    );
-    faults(
-        &only(9, "mov.u64 %u1, 0; @%p1 ld.global.u32 %r1, [%u1];"),
-        out_of_bounds("global", 0, 4, false),
-        9,
-        LINE,
-    );
-    faults(
-        &only(
-            9,
-            ".local .b8 own[16]; mov.u64 %u1, own; @%p1 st.local.u32 [%u1+400000], 1;",
-        ),
-        out_of_bounds("local", 400_000, 4, true),
-        9,
-        LINE,
-    );
-    faults(
-        &only(9, "@%p1 ld.param.u32 %r1, [data+8];"),
-        out_of_bounds("param", 8, 4, false),
-        9,
-        LINE,
-    );
-}
-
-/// The whole warp reads beyond the end: the first thread outside is named.
-#[test]
-fn the_first_lane_outside_is_named() {
-    let mut kernel = Kernel::new("", "ld.global.u32 %r1, [%mine+64];").block(32);
-    let fault = kernel.fault(128);
-    assert_eq!(fault.kind, out_of_bounds("global", IN + 128, 4, false));
-    assert_eq!(fault.thread, [16, 0, 0]);
-    let mut kernel = Kernel::new("", "ld.global.u64 %u1, [%mine];").block(32);
-    let misaligned = FaultKind::Misaligned {
-        space: "global",
-        address: IN + 4,
-        bytes: 8,
-        write: false,
-    };
-    let fault = kernel.fault(256);
-    assert_eq!((fault.kind, fault.thread), (misaligned, [1, 0, 0]));
-}
-
-#[test]
-fn misaligned_accesses() {
-    let misaligned = |space, address, bytes, write| FaultKind::Misaligned {
-        space,
-        address,
-        bytes,
-        write,
-    };
-    faults(
-        &only(40, "@%p1 ld.global.u32 %r1, [%data+2];"),
-        misaligned("global", IN + 2, 4, false),
-        40,
-        LINE,
-    );
-    faults(
-        &only(1, "@%p1 st.global.v4.u32 [%data+8], {%r1, %r1, %r1, %r1};"),
-        misaligned("global", IN + 8, 16, true),
-        1,
-        LINE,
-    );
-    faults(
-        &only(1, "@%p1 st.shared.u16 [box+3], %h1;"),
-        misaligned("shared", 3, 2, true),
-        1,
-        LINE,
-    );
-    faults(
-        &only(1, "@%p1 atom.global.add.u64 %u1, [%data+4], 1;"),
-        misaligned("global", IN + 4, 8, true),
-        1,
-        LINE,
-    );
-    faults(
-        &only(
-            1,
-            ".local .b8 own[16]; mov.u64 %u1, own; @%p1 ld.local.u32 %r1, [%u1+1];",
-        ),
-        misaligned("local", 1, 4, false),
-        1,
-        LINE,
-    );
-}
-
-#[test]
-fn writes_to_what_is_constant() {
-    let address = 0x7900_0000_0000;
-    faults(
-        &only(
-            33,
-            "mov.u64 %u1, fixed; cvta.const.u64 %u1, %u1; @%p1 st.u32 [%u1], 1;",
-        ),
-        FaultKind::ReadOnly {
-            space: "generic",
-            address,
-            bytes: 4,
-        },
-        33,
-        LINE,
-    );
-}
-
 #[test]
 fn traps() {
-    faults(&only(50, "@%p1 trap;"), FaultKind::Trap, 50, LINE);
+    faults(
+        &only(50, "@%p1  trap;"),
+        FaultKind::Trap,
+        50,
+        LINE,
+        "@%p1 trap",
+        None,
+    );
     // Deep in a branch and in a call.
     faults(
         &only(
@@ -211,6 +81,8 @@ fn traps() {
         FaultKind::Trap,
         50,
         LINE + 2,
+        "trap",
+        None,
     );
 }
 
@@ -224,6 +96,8 @@ fn calls_and_branches_to_nowhere() {
         FaultKind::BadTarget(0x1234),
         12,
         LINE + 1,
+        "@%p1 call %u1, P",
+        None,
     );
     faults(
         &only(
@@ -233,6 +107,8 @@ fn calls_and_branches_to_nowhere() {
         FaultKind::BadTarget(2),
         12,
         LINE + 1,
+        "brx.idx %r1, T",
+        None,
     );
 }
 
@@ -246,28 +122,63 @@ fn barriers_that_are_none() {
         },
         0,
         LINE,
+        "bar.sync %r1",
+        None,
     );
     faults(
         &only(0, "selp.u32 %r1, 33, 64, %p1; bar.sync 0, %r1;"),
         FaultKind::BadBarrier { id: 0, count: 33 },
         0,
         LINE,
+        "bar.sync 0, %r1",
+        None,
     );
+}
+
+/// Threads that wait, and those of `warp` among them.
+fn wait(warp: u32, lanes: u32, line: u32, awaited: Awaited) -> Wait {
+    Wait {
+        warp,
+        lanes,
+        line,
+        awaited,
+    }
 }
 
 #[test]
 fn barriers_that_never_complete() {
     let mut kernel = Kernel::new(
         "",
-        "setp.lt.u32 %p1, %t, 32; @%p1 bra B;\nbar.sync 1;\nB:\nbar.sync 2;",
+        "setp.lt.u32 %p1, %t, 32; @%p1 bra B;\nbar.sync 1;\nB:\nbar.sync 2, 96;",
     )
     .block(64);
     let fault = kernel.fault(4);
-    assert_eq!(fault.kind, FaultKind::Deadlock { waiting: 64 });
+    let waits = vec![
+        wait(
+            0,
+            u32::MAX,
+            FIRST_LINE + 3,
+            Awaited::Barrier {
+                id: 2,
+                count: Some(96),
+            },
+        ),
+        wait(
+            1,
+            u32::MAX,
+            FIRST_LINE + 1,
+            Awaited::Barrier { id: 1, count: None },
+        ),
+    ];
+    assert_eq!(fault.kind, FaultKind::Deadlock { waiting: 64, waits });
     assert_eq!(
-        (fault.thread, fault.line),
-        ([0, 0, 0], FIRST_LINE + 3),
+        (fault.thread, fault.line, &*fault.instruction),
+        ([0, 0, 0], FIRST_LINE + 3, "bar.sync 2, 96"),
         "{fault}"
+    );
+    assert_eq!(
+        (&*fault.kernel, fault.block, &fault.nearest),
+        ("k", [0; 3], &None)
     );
     // Lanes that name members which wait elsewhere.
     let mut kernel = Kernel::new(
@@ -276,11 +187,21 @@ fn barriers_that_never_complete() {
     )
     .block(32);
     let fault = kernel.fault(4);
-    assert_eq!(fault.kind, FaultKind::Deadlock { waiting: 32 });
-    let here = (fault.thread, fault.line);
-    assert!(
-        [([0, 0, 0], FIRST_LINE + 3), ([16, 0, 0], FIRST_LINE + 1)].contains(&here),
-        "{fault}"
+    let FaultKind::Deadlock {
+        waiting: 32,
+        mut waits,
+    } = fault.kind
+    else {
+        panic!("{fault}")
+    };
+    waits.sort_by_key(|wait| wait.lanes);
+    let barrier = Awaited::Barrier { id: 1, count: None };
+    assert_eq!(
+        waits,
+        [
+            wait(0, 0xFFFF, FIRST_LINE + 3, Awaited::Lanes),
+            wait(0, 0xFFFF_0000, FIRST_LINE + 1, barrier)
+        ]
     );
 }
 
@@ -295,8 +216,8 @@ fn the_watchdog_stops_what_never_ends() {
     let fault = kernel.fault(4);
     assert_eq!(fault.kind, FaultKind::BudgetExhausted(1_000_000));
     assert_eq!(
-        (fault.thread, fault.line),
-        ([40, 0, 0], FIRST_LINE + 1),
+        (fault.thread, fault.line, &*fault.instruction),
+        ([40, 0, 0], FIRST_LINE + 1, "LOOP: add.u32 %r1, %r1, 1"),
         "{fault}"
     );
     // What ends in time is left alone, and the budget is one for all warps.
@@ -326,6 +247,10 @@ fn recursion_without_end() {
         let fault = kernel.fault(4);
         assert_eq!(fault.kind, FaultKind::StackOverflow { limit });
         assert_eq!((fault.thread, fault.line), ([0, 0, 0], 6), "{fault}");
+        assert_eq!(
+            (&*fault.function, &*fault.instruction, &fault.nearest),
+            ("down", "call down, (x)", &None)
+        );
     }
 }
 

@@ -1,0 +1,286 @@
+//! Reports of faults: where, in which instruction, and what lies near.
+
+use super::block::Block;
+use super::lanes::LANES;
+use super::warp::{State, Warp};
+use crate::code::{Function, NONE, Space};
+use crate::error::Location;
+use crate::fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
+use crate::memory::resolve;
+use crate::module::Module;
+
+impl Block<'_, '_> {
+    /// Describes a fault of a lane at a micro-op.
+    pub(crate) fn fault(&self, warp: &Warp, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
+        let lane = lane as usize % LANES;
+        let (kind, nearest) = self.look_around(warp, kind);
+        let module = self.grid.module;
+        Box::new(Fault {
+            kind,
+            kernel: self.grid.entry.name.clone(),
+            function: module.function_at(pc).unwrap_or_default().to_owned(),
+            block: self.index,
+            thread: [
+                warp.thread[0][lane],
+                warp.thread[1][lane],
+                warp.thread[2][lane],
+            ],
+            line: module.line_of(pc),
+            instruction: module.statement_at(pc),
+            nearest,
+        })
+    }
+
+    /// No warp of a block can go on.
+    pub(super) fn deadlock(&self, warps: &[Warp]) -> Box<Fault> {
+        let waiting = warps.iter().map(|warp| warp.alive.count_ones()).sum();
+        let mut waits = Vec::new();
+        let mut first = None;
+        for warp in warps {
+            for fragment in &warp.fragments {
+                // A fragment waits for lanes at the block in front of its exchange, and just behind a barrier.
+                let pc = match fragment.state {
+                    State::Lanes => fragment.pc.saturating_add(1),
+                    _ => fragment.pc.saturating_sub(1),
+                };
+                first.get_or_insert((warp, pc, fragment.mask.trailing_zeros()));
+                let awaited = match fragment.state {
+                    State::Barrier { id, count } => Awaited::Barrier {
+                        id,
+                        count: (count != NONE).then_some(count),
+                    },
+                    State::Ready | State::Lanes | State::WarpBarrier { .. } => Awaited::Lanes,
+                };
+                waits.push(Wait {
+                    warp: warp.index,
+                    lanes: fragment.mask,
+                    line: self.grid.module.line_of(pc),
+                    awaited,
+                });
+            }
+        }
+        let kind = FaultKind::Deadlock { waiting, waits };
+        match first {
+            Some((warp, pc, lane)) => self.fault(warp, pc, lane, kind),
+            None => self.fault(&Warp::default(), 0, 0, kind),
+        }
+    }
+
+    /// Finds what lies nearest to a bad access, and tells null and dangling pointers from other bad ones.
+    fn look_around(&self, warp: &Warp, kind: FaultKind) -> (FaultKind, Option<Nearest>) {
+        let (space, address) = match kind {
+            FaultKind::OutOfBounds { space, address, .. }
+            | FaultKind::Misaligned { space, address, .. }
+            | FaultKind::ReadOnly { space, address, .. } => (space, address),
+            _ => return (kind, None),
+        };
+        let place = match space {
+            "generic" => resolve(address),
+            word => crate::memory::Place {
+                space: Space::of_word(word),
+                address,
+            },
+        };
+        let mut search = Search {
+            address: place.address,
+            shift: address.wrapping_sub(place.address),
+            best: None,
+        };
+        self.candidates(warp, place.space, &mut search);
+        let nearest = search.best.map(|(_, nearest)| nearest);
+        let FaultKind::OutOfBounds {
+            space,
+            address,
+            bytes,
+            write,
+        } = kind
+        else {
+            return (kind, nearest);
+        };
+        let dangling = nearest.as_ref().is_some_and(|nearest| {
+            matches!(nearest.object, Object::FreedRegion | Object::FreedHeapBlock)
+                && u64::try_from(nearest.offset).is_ok_and(|offset| offset < nearest.bytes)
+        });
+        let kind = if dangling {
+            FaultKind::UseAfterFree {
+                space,
+                address,
+                bytes,
+                write,
+            }
+        } else if place.space == Space::Global && address < FIRST_PAGE_BYTES {
+            FaultKind::Null {
+                space,
+                address,
+                bytes,
+                write,
+            }
+        } else {
+            kind
+        };
+        (kind, nearest)
+    }
+
+    /// Offers the search all objects of a space.
+    fn candidates(&self, warp: &Warp, space: Space, search: &mut Search) {
+        let module = self.grid.module;
+        match space {
+            Space::Global => {
+                self.spaces
+                    .global_objects(|object, start, bytes| search.offer(start, bytes, || object));
+                for placed in module.variables.iter().filter(|placed| !placed.constant) {
+                    let start = crate::memory::GLOBALS_BASE + placed.offset as u64;
+                    search.offer(start, placed.bytes as u64, || {
+                        Object::Variable(placed.name.clone())
+                    });
+                }
+            }
+            Space::Const => {
+                for placed in module.variables.iter().filter(|placed| placed.constant) {
+                    let start = placed.offset as u64;
+                    search.offer(start, placed.bytes as u64, || {
+                        Object::Variable(placed.name.clone())
+                    });
+                }
+            }
+            Space::Shared => {
+                let kernel = self.grid.entry.function;
+                let own = |owner: u32| owner == NONE || owner == kernel;
+                for placed in module.shared.iter().filter(|placed| own(placed.kernel)) {
+                    search.offer(placed.offset, placed.bytes, || {
+                        Object::Variable(placed.name.clone())
+                    });
+                }
+                let dynamic = self.grid.config.dynamic_shared_bytes;
+                if dynamic > 0 {
+                    let start = u64::from(self.dynamic_shared_offset());
+                    search.offer(start, u64::from(dynamic), || Object::DynamicShared);
+                }
+            }
+            Space::KernelParam => {
+                for param in &self.grid.entry.params {
+                    let (start, bytes) = (param.offset_bytes, param.size_bytes);
+                    search.offer(u64::from(start), u64::from(bytes), || {
+                        Object::Parameter(param.name.clone())
+                    });
+                }
+            }
+            Space::Local | Space::Frame => {
+                search.offer(0, warp.local.bytes(), || Object::Stack);
+            }
+            Space::Generic => {}
+        }
+    }
+}
+
+/// Looks for the object nearest to an address.
+struct Search {
+    address: u64,
+    /// What to add to an address of the space to have it as the instruction gave it.
+    shift: u64,
+    best: Option<(u64, Nearest)>,
+}
+
+impl Search {
+    fn offer(&mut self, start: u64, bytes: u64, object: impl FnOnce() -> Object) {
+        let end = start.saturating_add(bytes);
+        let distance = if self.address < start {
+            start - self.address
+        } else if self.address < end {
+            0
+        } else {
+            // Just behind counts as farther than inside.
+            (self.address - end).saturating_add(1)
+        };
+        if self
+            .best
+            .as_ref()
+            .is_some_and(|(best, _)| *best <= distance)
+        {
+            return;
+        }
+        let offset = i128::from(self.address) - i128::from(start);
+        let nearest = Nearest {
+            object: object(),
+            start: start.wrapping_add(self.shift),
+            bytes,
+            offset: i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX }),
+        };
+        self.best = Some((distance, nearest));
+    }
+}
+
+impl Module {
+    /// The function that a micro-op belongs to.
+    pub(crate) fn function_at(&self, pc: u32) -> Option<&str> {
+        let starts = self.code.functions.iter().enumerate();
+        let within = starts.filter(|(_, function)| {
+            // A kernel's prologue stands behind its body, and so before the next function.
+            function.start != NONE && function.start <= pc
+        });
+        let (number, _) = within.max_by_key(|(_, function)| function.start)?;
+        self.code.names.get(number).map(String::as_str)
+    }
+
+    /// The source line of a micro-op.
+    pub(crate) fn line_of(&self, pc: u32) -> u32 {
+        let place = self.code.places.get(pc as usize).copied().unwrap_or(0);
+        Location::of(&self.source, place).line
+    }
+
+    /// The statement that a micro-op was made of, with its guard; blanks are made one, and what is long is cut off.
+    pub(crate) fn statement_at(&self, pc: u32) -> String {
+        let begins = |function: &Function| function.start == pc;
+        let Some(&place) = self.code.places.get(pc as usize) else {
+            return String::new();
+        };
+        if self.code.functions.iter().any(begins) {
+            // No statement, but the function's header.
+            return String::new();
+        }
+        let place = place as usize;
+        let start = guard_start(&self.source, place).unwrap_or(place);
+        let rest = self.source.get(start..).unwrap_or_default();
+        let text = rest.split(|byte| *byte == b';').next().unwrap_or_default();
+        let text = text.get(..SHOWN_BYTES).unwrap_or(text);
+        let text = String::from_utf8_lossy(text);
+        let mut line = String::new();
+        for word in text.split_whitespace() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if line.starts_with('}') {
+            return String::new();
+        }
+        if text.len() == SHOWN_BYTES {
+            line.push_str(" …");
+        }
+        line
+    }
+}
+
+/// Where the guard in front of an opcode starts, if there is one.
+fn guard_start(source: &[u8], opcode: usize) -> Option<usize> {
+    let before = source.get(opcode.saturating_sub(SHOWN_BYTES)..opcode)?;
+    let blanks = |text: &[u8]| text.trim_ascii_end().len();
+    let name = |text: &[u8]| {
+        let part =
+            |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'_' | b'$' | b'%');
+        text.len() - text.iter().rev().take_while(part).count()
+    };
+    let mut rest = &before[..blanks(before)];
+    rest = &rest[..name(rest)];
+    rest = &rest[..blanks(rest)];
+    rest = rest.strip_suffix(b"!").unwrap_or(rest);
+    rest = &rest[..blanks(rest)];
+    rest.ends_with(b"@")
+        .then(|| opcode - (before.len() - rest.len()) - 1)
+}
+
+/// Most bytes of a statement in a report.
+const SHOWN_BYTES: usize = 120;
+
+/// No region may be mapped below this.
+const FIRST_PAGE_BYTES: u64 = 0x1000;

@@ -84,10 +84,48 @@ pub(crate) enum Op {
     },
     /// `activemask`.
     ActiveMask { d: u32 },
+    /// The whole of a function that the CUDA runtime supplies.
+    Runtime(Runtime),
 }
 
 /// No register: an operand that was left out.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Functions that the CUDA runtime supplies on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    /// `vprintf`
+    Printf,
+    /// `malloc`
+    Malloc,
+    /// `free`
+    Free,
+    /// `__assertfail`
+    Assert,
+}
+
+impl Runtime {
+    /// The function of a name.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "vprintf" => Self::Printf,
+            "malloc" => Self::Malloc,
+            "free" => Self::Free,
+            "__assertfail" => Self::Assert,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of its parameters and of its results.
+    pub(crate) fn signature(self) -> (&'static [u32], &'static [u32]) {
+        match self {
+            Self::Printf => (&[8, 8], &[4]),
+            Self::Malloc => (&[8], &[8]),
+            Self::Free => (&[8], &[]),
+            Self::Assert => (&[8, 8, 4, 8, 8], &[]),
+        }
+    }
+}
 
 /// State space of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

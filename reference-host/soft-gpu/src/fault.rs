@@ -183,6 +183,26 @@ pub enum FaultKind {
         /// Bytes accessed.
         bytes: u32,
     },
+    /// `free` of something that is no block of the heap, or no longer.
+    #[error("free of {address:#x}, {}", if *again { "which was freed before" } else { "where no block of the heap starts" })]
+    BadFree {
+        /// The address given.
+        address: u64,
+        /// A block started there and has been freed.
+        again: bool,
+    },
+    /// `assert` failed: `__assertfail` was called.
+    #[error("{file}:{line}: {function}: assertion `{message}` failed")]
+    Assert {
+        /// The assertion's text.
+        message: String,
+        /// The source file.
+        file: String,
+        /// The line in it.
+        line: u32,
+        /// The function around it.
+        function: String,
+    },
     /// `trap` was executed.
     #[error("trap")]
     Trap,

@@ -16,17 +16,20 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared_bytes: u32,
+    /// Bytes that `malloc` may give out, with the gaps around its blocks.
+    pub heap_bytes: u32,
     /// Micro-ops that the launch's warps may execute together before the watchdog stops it.
     pub instruction_budget: u64,
 }
 
 impl Default for LaunchConfig {
-    /// One thread, no dynamic shared memory, a budget of 2^40.
+    /// One thread, no dynamic shared memory, a heap of 8 MiB, a budget of 2^40.
     fn default() -> Self {
         Self {
             grid: [1; 3],
             block: [1; 3],
             dynamic_shared_bytes: 0,
+            heap_bytes: 8 << 20,
             instruction_budget: 1 << 40,
         }
     }
@@ -117,6 +120,8 @@ pub fn launch(
         constants: &mut globals.constant,
         params: &mut params,
         shared: vec![0; shared_bytes],
+        heap: &mut globals.heap,
+        output: &mut globals.output,
     };
     let grid = Grid {
         module,

@@ -71,6 +71,7 @@ mod error;
 )]
 mod exec;
 mod fault;
+mod heap;
 mod launch;
 mod lexer;
 #[allow(
@@ -81,6 +82,7 @@ mod lexer;
 mod lower;
 mod memory;
 mod module;
+mod output;
 mod parser;
 mod types;
 mod verify;

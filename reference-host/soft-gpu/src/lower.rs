@@ -293,6 +293,7 @@ fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Return
         | Op::Exit
         | Op::Trap
+        | Op::Runtime(_)
         | Op::Store(_)
         | Op::Barrier { .. }
         | Op::WarpBarrier { .. } => {}
@@ -389,6 +390,7 @@ fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Return
         | Op::Exit
         | Op::Trap
+        | Op::Runtime(_)
         | Op::Special { .. }
         | Op::Special64 { .. }
         | Op::DynamicShared { .. }

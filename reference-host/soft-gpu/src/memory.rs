@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use crate::code::Space;
 use crate::fault::Object;
+use crate::heap::Heap;
+use crate::output::Output;
 
 /// Where shared memory appears in the generic address space.
 pub(crate) const SHARED_BASE: u64 = 0x7B00_0000_0000;
@@ -18,6 +20,8 @@ pub(crate) const CONST_BASE: u64 = 0x7900_0000_0000;
 pub(crate) const PARAM_BASE: u64 = 0x7800_0000_0000;
 /// Where a module's `.global` variables begin.
 pub(crate) const GLOBALS_BASE: u64 = 0x7E00_0000_0000;
+/// Where the device heap begins, right behind the window of the variables.
+pub(crate) const HEAP_BASE: u64 = GLOBALS_BASE + WINDOW_BYTES;
 /// Where addresses of functions begin: no memory is there.
 pub(crate) const FUNCTION_BASE: u64 = 0x7D00_0000_0000;
 /// Distance between addresses of functions.
@@ -145,6 +149,8 @@ pub(crate) struct Spaces<'l, 'm> {
     pub(crate) constants: &'l mut [u8],
     pub(crate) params: &'l mut [u8],
     pub(crate) shared: Vec<u8>,
+    pub(crate) heap: &'l mut Heap,
+    pub(crate) output: &'l mut Output,
 }
 
 /// Why an access fails.
@@ -218,6 +224,7 @@ impl Spaces<'_, '_> {
         for &(start, bytes) in self.memory.freed.iter().rev() {
             offer(Object::FreedRegion, start, bytes);
         }
+        self.heap.objects(offer);
     }
 
     /// The contiguous memory around an address of a space: what to subtract from an address to get an offset, and the bytes.
@@ -226,8 +233,12 @@ impl Spaces<'_, '_> {
     #[inline]
     pub(crate) fn region(&mut self, space: Space, address: u64) -> Option<(u64, &mut [u8])> {
         match space {
-            Space::Global if address.wrapping_sub(GLOBALS_BASE) < WINDOW_BYTES => {
-                Some((GLOBALS_BASE, self.globals))
+            Space::Global if address.wrapping_sub(GLOBALS_BASE) < 2 * WINDOW_BYTES => {
+                if address < HEAP_BASE {
+                    Some((GLOBALS_BASE, self.globals))
+                } else {
+                    self.heap.block(address)
+                }
             }
             Space::Global => self.memory.region(address),
             Space::Shared => Some((0, &mut self.shared)),

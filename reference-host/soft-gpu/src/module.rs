@@ -2,7 +2,9 @@
 
 use crate::code::Code;
 use crate::error::PtxError;
+use crate::heap::Heap;
 use crate::memory::GLOBALS_BASE;
+use crate::output::Output;
 use crate::{parser, verify};
 
 /// Verified and lowered PTX, ready to launch. Immutable and shareable between threads.
@@ -126,6 +128,8 @@ impl Module {
             variables: self.variables.clone(),
             global: self.global_image.bytes(),
             constant: self.const_image.bytes(),
+            heap: Heap::default(),
+            output: Output::default(),
         }
     }
 
@@ -197,14 +201,16 @@ pub struct Param {
     pub align_bytes: u32,
 }
 
-/// The current values of a module's `.global` and `.const` variables.
+/// What outlasts a launch: the current values of a module's `.global` and `.const` variables, the device heap, and what was printed.
 ///
-/// Kernels change the former; launches of one module that should see each other's changes share one of these.
+/// Launches of one module that should see each other's changes share one of these.
 #[derive(Clone, Debug)]
 pub struct Globals {
     variables: Vec<Placed>,
     pub(crate) global: Vec<u8>,
     pub(crate) constant: Vec<u8>,
+    pub(crate) heap: Heap,
+    pub(crate) output: Output,
 }
 
 impl Globals {
@@ -230,6 +236,18 @@ impl Globals {
             &mut self.global
         };
         image.get_mut(placed.offset..placed.offset.checked_add(placed.bytes)?)
+    }
+
+    /// What kernels have printed with `printf` and nobody has taken yet, as bytes in the order of execution; 1 MiB at most.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        self.output.bytes()
+    }
+
+    /// Takes what kernels have printed.
+    #[must_use]
+    pub fn take_output(&mut self) -> Vec<u8> {
+        self.output.take()
     }
 
     /// The device address of `.global` variable `name`.

@@ -100,6 +100,7 @@ impl Kernel for SoftKernel {
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             instruction_budget: self.instruction_budget,
+            ..LaunchConfig::default()
         };
         let globals = &mut *self.globals.lock();
         launch(

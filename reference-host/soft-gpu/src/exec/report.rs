@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::lanes::LANES;
-use super::warp::{State, Warp};
-use crate::code::{Function, NONE, Space};
+use super::warp::{Fragment, State, Warp};
+use crate::code::{Function, NONE, Op, Space};
 use crate::error::Location;
 use crate::fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
 use crate::memory::resolve;
@@ -29,6 +29,15 @@ impl Block<'_, '_> {
             instruction: module.statement_at(pc),
             nearest,
         })
+    }
+
+    /// The micro-op that a fragment's fault is laid to: in a function of the runtime, the call of it.
+    pub(super) fn blamed(&self, fragment: &Fragment) -> u32 {
+        let op = self.grid.module.code.ops.get(fragment.pc as usize);
+        match (op, fragment.callers.last()) {
+            (Some(Op::Runtime(_)), Some(caller)) => caller.return_pc.saturating_sub(1),
+            _ => fragment.pc,
+        }
     }
 
     /// No warp of a block can go on.
@@ -72,6 +81,7 @@ impl Block<'_, '_> {
             FaultKind::OutOfBounds { space, address, .. }
             | FaultKind::Misaligned { space, address, .. }
             | FaultKind::ReadOnly { space, address, .. } => (space, address),
+            FaultKind::BadFree { address, .. } => ("global", address),
             _ => return (kind, None),
         };
         let place = match space {

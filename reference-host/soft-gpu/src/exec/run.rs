@@ -32,7 +32,7 @@ impl Block<'_, '_> {
                 fragment: &mut fragment,
             });
             if let Err(LaneFault { kind, lane }) = outcome {
-                return Err(self.fault(warp, fragment.pc, lane, kind));
+                return Err(self.fault(warp, self.blamed(&fragment), lane, kind));
             }
         }
         Ok(())
@@ -355,6 +355,11 @@ impl Block<'_, '_> {
                     Op::Exit => {
                         warp.exit(fragment.mask);
                         return Ok(());
+                    }
+                    Op::Runtime(function) => {
+                        fragment.pc = pc;
+                        let local = &mut warp.local;
+                        self.runtime(function, local, frame.local, active)?;
                     }
                     Op::Trap => {
                         fragment.pc = pc;

@@ -1,10 +1,11 @@
 //! Module-level directives: version, target, variables and functions in source order.
 
+use super::body::sizes;
 use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
 use super::symbols::Scopes;
 use crate::ast::{self, Item, Name, VarSpace};
-use crate::code::{Code, NONE};
-use crate::error::{Location, PtxError};
+use crate::code::{Code, Function, NONE, Op, Runtime};
+use crate::error::{Location, PtxError, PtxErrorCause};
 use crate::module::{Entry, Module};
 use crate::types::Type;
 
@@ -105,23 +106,62 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
+        let mut undefined = Vec::new();
         for &(function, name) in &self.used {
             if self
                 .declared
                 .get(function as usize)
                 .is_some_and(|declared| !declared.defined)
             {
-                if is_runtime_function(name.text) {
-                    return fail(
-                        name.pos,
-                        Unsupported::Declaration(format!("runtime function {}", name.text)),
-                    );
-                }
-                return fail(
-                    name.pos,
-                    SemanticError::UndefinedFunction(name.text.to_owned()),
-                );
+                undefined.push((function, name));
             }
+        }
+        for (function, name) in undefined {
+            self.supply(function, name)?;
+        }
+        Ok(())
+    }
+
+    /// Defines a function that is used and has no body, if the CUDA runtime supplies it.
+    fn supply(&mut self, function: u32, name: Name<'_>) -> Checked<()> {
+        let Some(runtime) = Runtime::of_name(name.text) else {
+            return fail(
+                name.pos,
+                if is_foreign_runtime_function(name.text) {
+                    Unsupported::Declaration(format!("runtime function {}", name.text)).into()
+                } else {
+                    PtxErrorCause::from(SemanticError::UndefinedFunction(name.text.to_owned()))
+                },
+            );
+        };
+        let (params, results) = runtime.signature();
+        let Some(declared) = self.declared.get_mut(function as usize) else {
+            return Ok(());
+        };
+        if declared.defined {
+            // Supplied for an earlier use.
+            return Ok(());
+        }
+        if sizes(&declared.params) != params || sizes(&declared.results) != results {
+            let what = format!("runtime function {} with other parameters", name.text);
+            return fail(name.pos, Unsupported::Declaration(what));
+        }
+        declared.defined = true;
+        let code = &mut self.module.code;
+        let start = u32::try_from(code.ops.len()).unwrap_or(NONE);
+        code.ops
+            .extend([Op::Block { cost: 1 }, Op::Runtime(runtime), Op::Return]);
+        code.places.extend([name.pos; 3]);
+        let frame_bytes = params
+            .len()
+            .saturating_add(results.len())
+            .saturating_mul(16);
+        if let Some(place) = code.functions.get_mut(function as usize) {
+            *place = Function {
+                start,
+                frame_bytes: u32::try_from(frame_bytes).unwrap_or(0),
+                ..Function::default()
+            };
         }
         Ok(())
     }
@@ -206,9 +246,9 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Functions that the CUDA runtime supplies on a device.
-fn is_runtime_function(name: &str) -> bool {
-    matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
+/// Functions that an assembler knows as the CUDA runtime's and the software GPU does not supply.
+fn is_foreign_runtime_function(name: &str) -> bool {
+    matches!(name, "vfprintf")
 }
 
 /// `sm_NN` and the first `.version` that knows it.

@@ -7,6 +7,7 @@ mod access;
     reason = "shared with the tests of semantics, which use all of it"
 )]
 mod harness;
+mod runtime;
 
 use soft_gpu::{Awaited, ConfigError, FaultKind, LaunchError, Nearest, Wait};
 

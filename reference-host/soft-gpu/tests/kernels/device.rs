@@ -85,6 +85,7 @@ impl Kernels {
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             instruction_budget: 1 << 40,
+            ..LaunchConfig::default()
         };
         let result = launch(
             &self.module,

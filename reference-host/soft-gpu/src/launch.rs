@@ -112,6 +112,19 @@ pub fn launch(
     globals: &mut Globals,
     memory: &mut Memory<'_>,
 ) -> Result<(), LaunchError> {
+    launch_keeping(module, entry, config, params, globals, memory, true)
+}
+
+/// A launch that may or may not keep patterns in registers: a test shows that it makes no difference.
+pub(crate) fn launch_keeping(
+    module: &Module,
+    entry: &Entry,
+    config: &LaunchConfig,
+    params: &[u8],
+    globals: &mut Globals,
+    memory: &mut Memory<'_>,
+    patterns: bool,
+) -> Result<(), LaunchError> {
     let shared_bytes = check(module, entry, config, params)?;
     let mut params = params.to_vec();
     let spaces = Spaces {
@@ -128,6 +141,7 @@ pub fn launch(
         entry,
         config,
         budget: Budget::new(config.instruction_budget),
+        patterns,
     };
     Ok(run_grid(grid, spaces)?)
 }

@@ -211,7 +211,7 @@ impl Spaces<'_, '_> {
             return Err(AccessError::ReadOnly);
         }
         let (base, region) = self
-            .region(place.space, place.address)
+            .region(place.space, place.address, write)
             .ok_or(AccessError::OutOfBounds)?;
         slice(region, place.address.wrapping_sub(base), bytes)
     }
@@ -229,9 +229,32 @@ impl Spaces<'_, '_> {
 
     /// The contiguous memory around an address of a space: what to subtract from an address to get an offset, and the bytes.
     ///
-    /// Local memory, which belongs to a thread, has none.
-    #[inline]
-    pub(crate) fn region(&mut self, space: Space, address: u64) -> Option<(u64, &mut [u8])> {
+    /// Local memory, which belongs to a thread, has none; neither has read-only memory where the access writes.
+    #[inline(always)]
+    pub(crate) fn region(
+        &mut self,
+        space: Space,
+        address: u64,
+        write: bool,
+    ) -> Option<(u64, &mut [u8])> {
+        if space == Space::Generic {
+            let place = resolve(address);
+            let (base, region) = self.resolved_region(place.space, place.address, write)?;
+            return Some((
+                base.wrapping_add(address.wrapping_sub(place.address)),
+                region,
+            ));
+        }
+        self.resolved_region(space, address, write)
+    }
+
+    #[inline(always)]
+    fn resolved_region(
+        &mut self,
+        space: Space,
+        address: u64,
+        write: bool,
+    ) -> Option<(u64, &mut [u8])> {
         match space {
             Space::Global if address.wrapping_sub(GLOBALS_BASE) < 2 * WINDOW_BYTES => {
                 if address < HEAP_BASE {
@@ -242,17 +265,9 @@ impl Spaces<'_, '_> {
             }
             Space::Global => self.memory.region(address),
             Space::Shared => Some((0, &mut self.shared)),
-            Space::Const => Some((0, self.constants)),
-            Space::KernelParam => Some((0, self.params)),
-            Space::Generic => {
-                let place = resolve(address);
-                let (base, region) = self.region(place.space, place.address)?;
-                Some((
-                    base.wrapping_add(address.wrapping_sub(place.address)),
-                    region,
-                ))
-            }
-            Space::Local | Space::Frame => None,
+            Space::Const if !write => Some((0, self.constants)),
+            Space::KernelParam if !write => Some((0, self.params)),
+            _ => None,
         }
     }
 }

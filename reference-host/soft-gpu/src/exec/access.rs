@@ -1,7 +1,8 @@
 //! The memory of a fragment, and what loads, stores and atomics have in common.
 
 use super::LaneFault;
-use super::lanes::{LANES, Lanes32, Lanes64, Registers};
+use super::form::Form;
+use super::lanes::{LANES, Lanes64, Registers};
 use super::local::Local;
 use crate::code::{Address, Element, NONE, Space};
 use crate::fault::FaultKind;
@@ -65,16 +66,16 @@ impl View<'_, '_, '_> {
 
 /// The address of each lane.
 #[inline]
-pub(super) fn addresses(registers: &Registers<'_>, address: Address) -> Lanes64 {
+pub(super) fn addresses(registers: &mut Registers<'_>, address: Address) -> Lanes64 {
     if address.base == NONE {
         return [i64::from(address.offset).cast_unsigned(); LANES];
     }
     if address.narrow {
-        let base = &registers.r32[address.base as usize];
+        let base = registers.view32(address.base);
         let offset = address.offset.cast_unsigned();
         return base.map(|base| u64::from(base.wrapping_add(offset)));
     }
-    let mut out = registers.r64[address.base as usize];
+    let mut out = registers.lanes64(address.base);
     let offset = i64::from(address.offset).cast_unsigned();
     for address in &mut out {
         *address = address.wrapping_add(offset);
@@ -82,45 +83,30 @@ pub(super) fn addresses(registers: &Registers<'_>, address: Address) -> Lanes64 
     out
 }
 
-/// The first lane's address where each lane's lies `stride` behind the one before and the first is a multiple of `stride`.
+/// The pattern of the lanes' addresses, if they have one.
+///
+/// Addresses of 32 bits may wrap between the lanes of a half where the pattern's do not: no region reaches that far.
 #[inline(always)]
-pub(super) fn consecutive(registers: &Registers<'_>, address: Address, stride: u64) -> Option<u64> {
+pub(super) fn address_form(registers: &mut Registers<'_>, address: Address) -> Option<Form<u64>> {
+    let offset = i64::from(address.offset).cast_unsigned();
     if address.base == NONE {
-        return None;
+        return Some(Form::uniform(offset));
     }
-    let row = stride.trailing_zeros() as usize & 3;
-    let first = if address.narrow {
-        let base = &registers.r32[address.base as usize];
-        let ramp = &RAMPS32[row];
-        let mut difference = 0;
-        for lane in 0..LANES {
-            difference |= base[lane] ^ base[0].wrapping_add(ramp[lane]);
-        }
-        let first = base[0].wrapping_add(address.offset.cast_unsigned());
-        (difference == 0).then_some(u64::from(first))
-    } else {
-        let base = &registers.r64[address.base as usize];
-        if base[1].wrapping_sub(base[0]) != stride {
-            return None;
-        }
-        let ramp = &RAMPS64[row];
-        let mut difference = 0;
-        for lane in 0..LANES {
-            difference |= base[lane] ^ base[0].wrapping_add(ramp[lane]);
-        }
-        (difference == 0).then(|| base[0].wrapping_add_signed(i64::from(address.offset)))
-    };
-    first.filter(|first| first.is_multiple_of(stride))
-}
-
-/// Whether all lanes have one address.
-#[inline]
-pub(super) fn is_uniform(addresses: &Lanes64) -> bool {
-    let first = addresses[0];
-    addresses
-        .iter()
-        .fold(0, |difference, address| difference | (address ^ first))
-        == 0
+    if address.narrow {
+        let form = registers.pattern32(address.base)?;
+        let at = |first: u32| u64::from(first.wrapping_add(offset as u32));
+        return Some(Form::affine(
+            at(form.low),
+            at(form.high),
+            u64::from(form.step),
+        ));
+    }
+    let form = registers.pattern64(address.base)?;
+    Some(Form::affine(
+        form.low.wrapping_add(offset),
+        form.high.wrapping_add(offset),
+        form.step,
+    ))
 }
 
 /// The place behind an address of a space.
@@ -189,30 +175,8 @@ pub(super) fn value_of(
     lane: usize,
 ) -> u64 {
     if element == Element::B64 {
-        registers.r64[source as usize][lane]
+        registers.lane64(source, lane)
     } else {
-        u64::from(registers.r32[source as usize][lane])
+        u64::from(registers.lane32(source, lane))
     }
 }
-
-/// How far each lane's element lies behind the first lane's, for elements of 1, 2, 4 and 8 bytes.
-static RAMPS64: [Lanes64; 4] = {
-    let mut ramps = [[0; LANES]; 4];
-    let mut at = 0;
-    while at < 4 * LANES {
-        ramps[at / LANES][at % LANES] = ((at % LANES) as u64) << (at / LANES);
-        at += 1;
-    }
-    ramps
-};
-
-/// The same for 32-bit addresses.
-static RAMPS32: [Lanes32; 4] = {
-    let mut ramps = [[0; LANES]; 4];
-    let mut at = 0;
-    while at < 4 * LANES {
-        ramps[at / LANES][at % LANES] = RAMPS64[at / LANES][at % LANES] as u32;
-        at += 1;
-    }
-    ramps
-};

@@ -16,6 +16,8 @@ pub(crate) struct Grid<'g> {
     pub(crate) entry: &'g Entry,
     pub(crate) config: &'g LaunchConfig,
     pub(crate) budget: Budget,
+    /// Registers may hold patterns. Only a test turns it off.
+    pub(crate) patterns: bool,
 }
 
 /// Runs every block of the grid, x fastest.
@@ -34,7 +36,7 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
         processor: pulp::Arch::new(),
         gives_way: false,
     };
-    let mut template = Warp::template(function, number);
+    let mut template = Warp::template(function, number, block.grid.patterns);
     block.run_warp(&mut template)?;
     for z in 0..blocks_z {
         for y in 0..blocks_y {
@@ -78,7 +80,13 @@ impl Block<'_, '_> {
         let mut warp = pool.pop().unwrap_or_default();
         for index in 0..warps {
             self.pay(start_cost, function)?;
-            warp.start(index, self.grid.config.block, function, template);
+            warp.start(
+                index,
+                self.grid.config.block,
+                function,
+                template,
+                self.grid.patterns,
+            );
             self.run_warp(&mut warp)?;
             // A warp that has ended lends its registers to the next.
             if !warp.fragments.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! Source: PTX ISA, `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`.
 
+use super::form::Form;
 use super::lanes::{LANES, Lanes32, Registers};
 use super::lanes_of;
 use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
@@ -91,7 +92,9 @@ fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 
             }
         };
         in_range |= u32::from(valid) << lane;
-        let from = if valid { source & 31 } else { lane };
+        // A lane that is not there gives nothing that could be told from the lane's own value.
+        let there = valid && active >> (source & 31) & 1 == 1;
+        let from = if there { source & 31 } else { lane };
         values[from as usize]
     });
     registers.put32(d, active, &out);
@@ -120,7 +123,7 @@ fn vote(
         Vote::All => registers.put_pred(d, active, all(votes == voters)),
         Vote::Any => registers.put_pred(d, active, all(votes != 0)),
         Vote::Uniform => registers.put_pred(d, active, all(votes == voters || votes == 0)),
-        Vote::Ballot => registers.put32(d, active, &[votes; LANES]),
+        Vote::Ballot => registers.put_form32(d, active, Form::uniform(votes)),
     }
 }
 
@@ -171,5 +174,5 @@ fn redux(registers: &mut Registers<'_>, op: Redux, d: u32, a: u32, members: u32,
             Redux::Xor => x ^ y,
         })
         .unwrap_or(0);
-    registers.put32(d, active, &[result; LANES]);
+    registers.put_form32(d, active, Form::uniform(result));
 }

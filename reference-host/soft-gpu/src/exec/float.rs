@@ -3,6 +3,8 @@
 //! Every function is total. A NaN result is the canonical one, so that runs are bit-identical on every machine.
 //! Source: PTX ISA, "Floating Point Instructions" and "Semantics of 16-bit Code".
 
+use super::build::Build;
+
 /// The NaN that single-precision instructions produce.
 pub(crate) const NAN32: u32 = 0x7FFF_FFFF;
 
@@ -165,16 +167,19 @@ fn narrow(value: f64, rounding: Rounding) -> f32 {
     }
 }
 
-/// `fma.rn.f32`: one rounding, without relying on a fused instruction of the host's processor.
+/// `fma.rn.f32`: one rounding, by the processor where it has that.
 #[inline(always)]
-pub(crate) fn fma32(a: u32, b: u32, c: u32) -> u32 {
+pub(crate) fn fma32<B: Build>(a: u32, b: u32, c: u32) -> u32 {
+    if B::FUSED {
+        return bits32(f32_of(a).mul_add(f32_of(b), f32_of(c)));
+    }
     let product = f64::from(f32_of(a)) * f64::from(f32_of(b));
     bits32(add_to_odd(product, f64::from(f32_of(c))) as f32)
 }
 
 /// `fma.rn.f64`.
 #[inline(always)]
-pub(crate) fn fma64(a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn fma64<B: Build>(a: u64, b: u64, c: u64) -> u64 {
     bits64(f64_of(a).mul_add(f64_of(b), f64_of(c)))
 }
 

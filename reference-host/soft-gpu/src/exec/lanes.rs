@@ -1,8 +1,12 @@
 //! Registers of one warp and the shapes in which an operation reads and writes them.
 //!
 //! A register is an array of 32 lanes, so that one decoded micro-op serves a whole warp and the compiler vectorises the
-//! loop over lanes. A predicate is one bit a lane. Registers narrower than 32 bits live zero-extended in a 32-bit one.
-//! A shape computes every lane and then writes back the active ones: lane functions must therefore be total.
+//! loop over lanes, or the pattern that they follow ([`super::form`]). A predicate is one bit a lane. Registers narrower than 32 bits live
+//! zero-extended in a 32-bit one. A shape computes every lane and then writes back the active ones: lane functions must
+//! therefore be total. Lanes that have ended count as active: nobody sees their registers again.
+
+use super::form::{FLAT, Form, HALF, IN_LANES, PATTERN, Register};
+use super::linear::Rule;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -39,86 +43,175 @@ pub(crate) struct RegisterCount {
 
 /// The registers that the running function sees, as windows of its warp's register file.
 pub(crate) struct Registers<'w> {
-    pub(crate) r32: &'w mut [Lanes32],
-    pub(crate) r64: &'w mut [Lanes64],
-    pub(crate) pred: &'w mut [u32],
+    r32: &'w mut [Register<u32>],
+    r64: &'w mut [Register<u64>],
+    pred: &'w mut [u32],
+    /// Lanes that have ended or never were.
+    dead: u32,
+    /// Lanes that lane operations write: the active ones and the dead.
+    active: u32,
+    /// Values may be kept as patterns. Only a test turns it off.
+    patterns: bool,
 }
 
 /// Defines the shapes `name(dest <- sources)`.
 ///
-/// With every lane active, a few lanes at a time go from register to register, without a copy of the result in between; a
-/// destination may be a source.
+/// With every lane active, sources of one value in each half are computed twice; a rule may see what patterns give; else a few lanes
+/// at a time go from register to register, without a copy of the result in between; a destination may be a source.
 macro_rules! shapes {
-    ($( $name:ident: $put:ident($to:ident) <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
+    ($( $name:ident: $to:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
         #[inline(always)]
-        pub(crate) fn $name(&mut self, s: Slots, active: u32, f: impl Fn($($ty),+) -> $out) {
+        pub(crate) fn $name(
+            &mut self,
+            s: &Slots,
+            f: impl Fn($($ty),+) -> $out,
+            rule: impl Rule<($(Form<$ty>,)+), Form<$out>>,
+        ) {
+            let active = self.active;
+            $( let $src = self.$file[s.$src as usize].form.kind; )+
+            let kinds = $( $src & )+ u32::MAX;
+            if active == FULL {
+                if kinds & FLAT != 0 {
+                    $( let $src = &self.$file[s.$src as usize].form; )+
+                    let form = Form::flat(f($($src.low),+), f($($src.high),+));
+                    self.$to[s.d as usize].form = form;
+                    return;
+                }
+                if kinds & PATTERN != 0 {
+                    $( let $src = self.$file[s.$src as usize].form; )+
+                    if let Some(form) = rule.apply(($($src,)+)) {
+                        self.$to[s.d as usize].form = form;
+                        return;
+                    }
+                }
+            }
+            if kinds & IN_LANES == 0 {
+                $( self.$file[s.$src as usize].spread(); )+
+            }
             if active == FULL {
                 for group in 0..LANES / GROUP {
-                    $( let $src = self.$file[s.$src as usize].as_chunks::<GROUP>().0[group]; )+
+                    $( let $src = self.$file[s.$src as usize].lanes.as_chunks::<GROUP>().0[group]; )+
                     let mut out: [$out; GROUP] = [0; GROUP];
                     for lane in 0..GROUP {
                         out[lane] = f($($src[lane]),+);
                     }
-                    self.$to[s.d as usize].as_chunks_mut::<GROUP>().0[group] = out;
+                    self.$to[s.d as usize].lanes.as_chunks_mut::<GROUP>().0[group] = out;
                 }
+                self.$to[s.d as usize].lanes_only();
                 return;
             }
-            $( let $src = &self.$file[s.$src as usize]; )+
+            $( let $src = &self.$file[s.$src as usize].lanes; )+
             let mut out: [$out; LANES] = [0; LANES];
             for lane in 0..LANES {
                 out[lane] = f($($src[lane]),+);
             }
-            self.$put(s.d, active, &out);
+            self.$to[s.d as usize].blend(active, &out);
         }
     )* };
 }
 
 /// Defines the comparison shapes: a bit a lane goes to a predicate.
 macro_rules! comparisons {
-    ($( $name:ident: $file:ident : $ty:ty )*) => { $(
+    ($( $name:ident: $file:ident <- $($src:ident),+ : $ty:ty; $sources:ty )*) => { $(
         #[inline(always)]
-        pub(crate) fn $name(&mut self, s: Slots, active: u32, f: impl Fn($ty, $ty) -> bool) {
-            let (a, b) = (&self.$file[s.a as usize], &self.$file[s.b as usize]);
-            let mut out = 0u32;
-            for lane in 0..LANES {
-                out |= u32::from(f(a[lane], b[lane])) << lane;
-            }
-            self.put_pred(s.d, active, out);
+        pub(crate) fn $name(
+            &mut self,
+            s: &Slots,
+            f: impl Fn($(comparisons!(@ty $src $ty)),+) -> bool,
+            rule: impl Rule<$sources, u32>,
+        ) {
+            $( let $src = self.$file[s.$src as usize].form; )+
+            let kinds = $( $src.kind & )+ u32::MAX;
+            let half = |yes: bool| if yes { 0xFFFF } else { 0 };
+            let known = if kinds & FLAT != 0 {
+                Some(half(f($($src.low),+)) | half(f($($src.high),+)) << HALF)
+            } else if kinds & PATTERN != 0 {
+                rule.apply(($($src,)+))
+            } else {
+                None
+            };
+            let out = known.unwrap_or_else(|| {
+                $( self.$file[s.$src as usize].spread(); )+
+                $( let $src = &self.$file[s.$src as usize].lanes; )+
+                let mut out = 0u32;
+                for lane in 0..LANES {
+                    out |= u32::from(f($($src[lane]),+)) << lane;
+                }
+                out
+            });
+            self.put_pred(s.d, self.active, out);
         }
     )* };
+    (@ty $src:ident $ty:ty) => { $ty };
 }
 
-impl Registers<'_> {
+impl<'w> Registers<'w> {
+    /// The windows of a frame, for lanes of a warp of which those of `dead` have ended.
+    #[inline(always)]
+    pub(crate) fn new(
+        r32: &'w mut [Register<u32>],
+        r64: &'w mut [Register<u64>],
+        pred: &'w mut [u32],
+        dead: u32,
+        patterns: bool,
+    ) -> Self {
+        Self {
+            r32,
+            r64,
+            pred,
+            dead,
+            active: 0,
+            patterns,
+        }
+    }
+
+    /// Chooses the lanes that lane operations write.
+    #[inline(always)]
+    pub(crate) fn activate(&mut self, active: u32) {
+        self.active = active | self.dead;
+    }
+
     shapes! {
-        r1: put32(r32) <- a.r32: u32; u32
-        r2: put32(r32) <- a.r32: u32, b.r32: u32; u32
-        r3: put32(r32) <- a.r32: u32, b.r32: u32, c.r32: u32; u32
-        r4: put32(r32) <- a.r32: u32, b.r32: u32, c.r32: u32, e.r32: u32; u32
-        d1: put64(r64) <- a.r64: u64; u64
-        d2: put64(r64) <- a.r64: u64, b.r64: u64; u64
-        d3: put64(r64) <- a.r64: u64, b.r64: u64, c.r64: u64; u64
+        r1: r32 <- a.r32: u32; u32
+        r2: r32 <- a.r32: u32, b.r32: u32; u32
+        r3: r32 <- a.r32: u32, b.r32: u32, c.r32: u32; u32
+        r4: r32 <- a.r32: u32, b.r32: u32, c.r32: u32, e.r32: u32; u32
+        d1: r64 <- a.r64: u64; u64
+        d2: r64 <- a.r64: u64, b.r64: u64; u64
+        d3: r64 <- a.r64: u64, b.r64: u64, c.r64: u64; u64
         // 64-bit values with 32-bit counts: shifts and bit fields.
-        d1r1: put64(r64) <- a.r64: u64, b.r32: u32; u64
-        d1r2: put64(r64) <- a.r64: u64, b.r32: u32, c.r32: u32; u64
-        d2r1: put64(r64) <- a.r64: u64, b.r64: u64, c.r32: u32; u64
-        d2r2: put64(r64) <- a.r64: u64, b.r64: u64, c.r32: u32, e.r32: u32; u64
+        d1r1: r64 <- a.r64: u64, b.r32: u32; u64
+        d1r2: r64 <- a.r64: u64, b.r32: u32, c.r32: u32; u64
+        d2r1: r64 <- a.r64: u64, b.r64: u64, c.r32: u32; u64
+        d2r2: r64 <- a.r64: u64, b.r64: u64, c.r32: u32, e.r32: u32; u64
         // Widening and narrowing.
-        widen1: put64(r64) <- a.r32: u32; u64
-        widen2: put64(r64) <- a.r32: u32, b.r32: u32; u64
-        widen3: put64(r64) <- a.r32: u32, b.r32: u32, c.r64: u64; u64
-        narrow1: put32(r32) <- a.r64: u64; u32
+        widen1: r64 <- a.r32: u32; u64
+        widen2: r64 <- a.r32: u32, b.r32: u32; u64
+        widen3: r64 <- a.r32: u32, b.r32: u32, c.r64: u64; u64
+        narrow1: r32 <- a.r64: u64; u32
     }
 
     comparisons! {
-        cmp32: r32: u32
-        cmp64: r64: u64
+        cmp32: r32 <- a, b: u32; (Form<u32>, Form<u32>)
+        cmp64: r64 <- a, b: u64; (Form<u64>, Form<u64>)
+        test32: r32 <- a: u32; (Form<u32>,)
+        test64: r64 <- a: u64; (Form<u64>,)
     }
 
     /// `d = c ? a : b` with a predicate, 32-bit.
     #[inline(always)]
-    pub(crate) fn select32(&mut self, s: Slots, active: u32, _lane: ()) {
-        let (a, b) = (&self.r32[s.a as usize], &self.r32[s.b as usize]);
+    pub(crate) fn select32(&mut self, s: &Slots, _lane: (), _rule: impl Rule<(), ()>) {
         let choice = self.pred[s.c as usize];
+        if let Some(chosen) = self.agreed(choice, s) {
+            let form = self.r32[chosen as usize].form;
+            if self.active == FULL && form.is_pattern() {
+                self.r32[s.d as usize].form = Form::affine(form.low, form.high, form.step);
+                return;
+            }
+        }
+        self.r32[s.a as usize].spread();
+        self.r32[s.b as usize].spread();
+        let (a, b) = (&self.r32[s.a as usize].lanes, &self.r32[s.b as usize].lanes);
         let out = std::array::from_fn(|lane| {
             if choice >> lane & 1 == 1 {
                 a[lane]
@@ -126,14 +219,23 @@ impl Registers<'_> {
                 b[lane]
             }
         });
-        self.put32(s.d, active, &out);
+        self.put32(s.d, self.active, &out);
     }
 
     /// `d = c ? a : b` with a predicate, 64-bit.
     #[inline(always)]
-    pub(crate) fn select64(&mut self, s: Slots, active: u32, _lane: ()) {
-        let (a, b) = (&self.r64[s.a as usize], &self.r64[s.b as usize]);
+    pub(crate) fn select64(&mut self, s: &Slots, _lane: (), _rule: impl Rule<(), ()>) {
         let choice = self.pred[s.c as usize];
+        if let Some(chosen) = self.agreed(choice, s) {
+            let form = self.r64[chosen as usize].form;
+            if self.active == FULL && form.is_pattern() {
+                self.r64[s.d as usize].form = Form::affine(form.low, form.high, form.step);
+                return;
+            }
+        }
+        self.r64[s.a as usize].spread();
+        self.r64[s.b as usize].spread();
+        let (a, b) = (&self.r64[s.a as usize].lanes, &self.r64[s.b as usize].lanes);
         let out = std::array::from_fn(|lane| {
             if choice >> lane & 1 == 1 {
                 a[lane]
@@ -141,49 +243,50 @@ impl Registers<'_> {
                 b[lane]
             }
         });
-        self.put64(s.d, active, &out);
+        self.put64(s.d, self.active, &out);
+    }
+
+    /// The source that all living lanes choose, if they agree.
+    #[inline(always)]
+    fn agreed(&self, choice: u32, s: &Slots) -> Option<u32> {
+        if choice | self.dead == FULL {
+            Some(s.a)
+        } else if choice & !self.dead == 0 {
+            Some(s.b)
+        } else {
+            None
+        }
     }
 
     /// A bitwise operation on whole predicates.
     #[inline(always)]
-    pub(crate) fn predicates(&mut self, s: Slots, active: u32, f: impl Fn(u32, u32) -> u32) {
+    pub(crate) fn predicates(
+        &mut self,
+        s: &Slots,
+        f: impl Fn(u32, u32) -> u32,
+        _rule: impl Rule<(), ()>,
+    ) {
         let out = f(self.pred[s.a as usize], self.pred[s.b as usize]);
-        self.put_pred(s.d, active, out);
-    }
-
-    /// A test of one 32-bit value a lane.
-    #[inline(always)]
-    pub(crate) fn test32(&mut self, s: Slots, active: u32, f: impl Fn(u32) -> bool) {
-        let a = &self.r32[s.a as usize];
-        let out = (0..LANES).fold(0u32, |bits, lane| bits | u32::from(f(a[lane])) << lane);
-        self.put_pred(s.d, active, out);
-    }
-
-    /// A test of one 64-bit value a lane.
-    #[inline(always)]
-    pub(crate) fn test64(&mut self, s: Slots, active: u32, f: impl Fn(u64) -> bool) {
-        let a = &self.r64[s.a as usize];
-        let out = (0..LANES).fold(0u32, |bits, lane| bits | u32::from(f(a[lane])) << lane);
-        self.put_pred(s.d, active, out);
+        self.put_pred(s.d, self.active, out);
     }
 
     /// A value made from one predicate bit a lane.
     #[inline(always)]
-    pub(crate) fn of_pred(&mut self, s: Slots, active: u32, f: impl Fn(bool) -> u32) {
+    pub(crate) fn of_pred(&mut self, s: &Slots, f: impl Fn(bool) -> u32, _rule: impl Rule<(), ()>) {
         let bits = self.pred[s.a as usize];
         let out = std::array::from_fn(|lane| f(bits >> lane & 1 == 1));
-        self.put32(s.d, active, &out);
+        self.put32(s.d, self.active, &out);
     }
 
     /// 32-bit addition with carry in from predicate `c` and carry out to predicate `e`.
     #[inline(always)]
     pub(crate) fn carry32(
         &mut self,
-        s: Slots,
-        active: u32,
+        s: &Slots,
         f: impl Fn(u32, u32, bool) -> (u32, bool),
+        _rule: impl Rule<(), ()>,
     ) {
-        let (a, b) = (&self.r32[s.a as usize], &self.r32[s.b as usize]);
+        let (a, b) = (self.lanes32(s.a), self.lanes32(s.b));
         let carry_in = self.pred[s.c as usize];
         let mut carry_out = 0u32;
         let out = std::array::from_fn(|lane| {
@@ -191,19 +294,19 @@ impl Registers<'_> {
             carry_out |= u32::from(carry) << lane;
             value
         });
-        self.put32(s.d, active, &out);
-        self.put_pred(s.e, active, carry_out);
+        self.put32(s.d, self.active, &out);
+        self.put_pred(s.e, self.active, carry_out);
     }
 
     /// 64-bit addition with carry in from predicate `c` and carry out to predicate `e`.
     #[inline(always)]
     pub(crate) fn carry64(
         &mut self,
-        s: Slots,
-        active: u32,
+        s: &Slots,
         f: impl Fn(u64, u64, bool) -> (u64, bool),
+        _rule: impl Rule<(), ()>,
     ) {
-        let (a, b) = (&self.r64[s.a as usize], &self.r64[s.b as usize]);
+        let (a, b) = (self.lanes64(s.a), self.lanes64(s.b));
         let carry_in = self.pred[s.c as usize];
         let mut carry_out = 0u32;
         let out = std::array::from_fn(|lane| {
@@ -211,20 +314,60 @@ impl Registers<'_> {
             carry_out |= u32::from(carry) << lane;
             value
         });
-        self.put64(s.d, active, &out);
-        self.put_pred(s.e, active, carry_out);
+        self.put64(s.d, self.active, &out);
+        self.put_pred(s.e, self.active, carry_out);
     }
 
     /// All lanes of a 32-bit register.
     #[inline(always)]
     pub(crate) fn lanes32(&mut self, slot: u32) -> Lanes32 {
-        self.r32[slot as usize]
+        *self.view32(slot)
     }
 
     /// All lanes of a 64-bit register.
     #[inline(always)]
     pub(crate) fn lanes64(&mut self, slot: u32) -> Lanes64 {
-        self.r64[slot as usize]
+        *self.view64(slot)
+    }
+
+    /// All lanes of a 32-bit register, in place.
+    #[inline(always)]
+    pub(crate) fn view32(&mut self, slot: u32) -> &Lanes32 {
+        let register = &mut self.r32[slot as usize];
+        register.spread();
+        &register.lanes
+    }
+
+    /// All lanes of a 64-bit register, in place.
+    #[inline(always)]
+    pub(crate) fn view64(&mut self, slot: u32) -> &Lanes64 {
+        let register = &mut self.r64[slot as usize];
+        register.spread();
+        &register.lanes
+    }
+
+    /// One lane of a 32-bit register.
+    #[inline(always)]
+    pub(crate) fn lane32(&self, slot: u32, lane: usize) -> u32 {
+        self.r32[slot as usize].lane(lane)
+    }
+
+    /// One lane of a 64-bit register.
+    #[inline(always)]
+    pub(crate) fn lane64(&self, slot: u32, lane: usize) -> u64 {
+        self.r64[slot as usize].lane(lane)
+    }
+
+    /// The pattern of a 32-bit register, which is looked for in its lanes where it is not known.
+    #[inline(always)]
+    pub(crate) fn pattern32(&mut self, slot: u32) -> Option<Form<u32>> {
+        self.r32[slot as usize].pattern()
+    }
+
+    /// The pattern of a 64-bit register, which is looked for in its lanes where it is not known.
+    #[inline(always)]
+    pub(crate) fn pattern64(&mut self, slot: u32) -> Option<Form<u64>> {
+        self.r64[slot as usize].pattern()
     }
 
     /// A predicate's bits, lane 0 the lowest.
@@ -233,37 +376,65 @@ impl Registers<'_> {
         self.pred[slot as usize]
     }
 
+    /// Whether writing the lanes of `active` leaves no living lane out.
+    #[inline(always)]
+    pub(crate) fn covers(&self, active: u32) -> bool {
+        active | self.dead == FULL
+    }
+
+    /// All lanes of a 32-bit register, to be written whole.
+    #[inline(always)]
+    pub(crate) fn whole32(&mut self, d: u32) -> &mut Lanes32 {
+        self.r32[d as usize].lanes_only()
+    }
+
+    /// All lanes of a 64-bit register, to be written whole.
+    #[inline(always)]
+    pub(crate) fn whole64(&mut self, d: u32) -> &mut Lanes64 {
+        self.r64[d as usize].lanes_only()
+    }
+
+    /// Writes the active lanes of a pattern.
+    #[inline(always)]
+    pub(crate) fn put_form32(&mut self, d: u32, active: u32, form: Form<u32>) {
+        if self.covers(active) && self.patterns {
+            self.r32[d as usize].form = form;
+            return;
+        }
+        let mut register = Register::of(form);
+        register.spread();
+        self.put32(d, active, &register.lanes);
+    }
+
+    /// Writes the active lanes of a pattern.
+    #[inline(always)]
+    pub(crate) fn put_form64(&mut self, d: u32, active: u32, form: Form<u64>) {
+        if self.covers(active) && self.patterns {
+            self.r64[d as usize].form = form;
+            return;
+        }
+        let mut register = Register::of(form);
+        register.spread();
+        self.put64(d, active, &register.lanes);
+    }
+
     /// Writes the active lanes of `out`.
     #[inline(always)]
     pub(crate) fn put32(&mut self, d: u32, active: u32, out: &Lanes32) {
-        let d = &mut self.r32[d as usize];
-        if active == FULL {
-            *d = *out;
+        if self.covers(active) {
+            *self.whole32(d) = *out;
         } else {
-            for lane in 0..LANES {
-                d[lane] = if active >> lane & 1 == 1 {
-                    out[lane]
-                } else {
-                    d[lane]
-                };
-            }
+            self.r32[d as usize].blend(active, out);
         }
     }
 
     /// Writes the active lanes of `out`.
     #[inline(always)]
     pub(crate) fn put64(&mut self, d: u32, active: u32, out: &Lanes64) {
-        let d = &mut self.r64[d as usize];
-        if active == FULL {
-            *d = *out;
+        if self.covers(active) {
+            *self.whole64(d) = *out;
         } else {
-            for lane in 0..LANES {
-                d[lane] = if active >> lane & 1 == 1 {
-                    out[lane]
-                } else {
-                    d[lane]
-                };
-            }
+            self.r64[d as usize].blend(active, out);
         }
     }
 

@@ -1,38 +1,111 @@
 //! Loads.
 //!
-//! Consecutive addresses, and one address for all lanes, take one bounds check; all else goes lane by lane, which is also where faults
-//! are found.
+//! Addresses that follow a pattern of consecutive elements, or of one address, take one bounds check and one copy a half; all else
+//! goes lane by lane, which is also where faults are found.
 
 use super::LaneFault;
-use super::access::{View, addresses, consecutive, decode, is_uniform, out_of_bounds, place, put};
-use super::lanes::{FULL, LANES, Lanes32, Lanes64, Registers};
+use super::access::{View, address_form, addresses, decode, out_of_bounds, place, put};
+use super::build::Build;
+use super::form::{Form, HALF};
+use super::lanes::{LANES, Lanes32, Lanes64, Registers};
 use crate::code::{Access, Element, Space};
 
 impl View<'_, '_, '_> {
     /// `ld`.
     #[inline(always)]
-    pub(crate) fn load(
+    pub(crate) fn load<B: Build>(
         &mut self,
+        build: B,
         registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         active: u32,
     ) -> Result<(), LaneFault> {
-        let size = u64::from(access.element.bytes());
-        if let ([d], FULL) = (list, active)
-            && let Some(first) = consecutive(registers, access.address, size)
-            && let Ok(bytes) =
-                self.spaces
-                    .bytes(place(access.space, first), size * LANES as u64, false)
-        {
-            decode_consecutive(registers, *d, access.element, bytes);
+        if build.wide(
+            #[inline(always)]
+            || self.load_pattern(registers, &access, list, active),
+        ) {
             return Ok(());
         }
-        self.load_otherwise(registers, access, list, active)
+        build.wide(
+            #[inline(always)]
+            || self.load_otherwise(registers, access, list, active),
+        )
     }
 
-    /// Loads that are not of 32 consecutive elements.
-    #[inline(never)]
+    /// Loads along a pattern without a fault; whether it was one.
+    #[inline(always)]
+    fn load_pattern(
+        &mut self,
+        registers: &mut Registers<'_>,
+        access: &Access,
+        list: &[u32],
+        active: u32,
+    ) -> bool {
+        if access.space == Space::Frame {
+            return false;
+        }
+        let Some(form) = address_form(registers, access.address) else {
+            return false;
+        };
+        let total = u64::from(access.element.bytes()) * list.len() as u64;
+        if !(form.low | form.high).is_multiple_of(total) {
+            return false;
+        }
+        let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {
+            return false;
+        };
+        if form.is_flat() {
+            return load_flat(registers, access, list, active, &form, (base, region));
+        }
+        if form.step != total {
+            return false;
+        }
+        let half = HALF as u64 * total;
+        let whole = registers.covers(active);
+        if whole && form.high == form.low.wrapping_add(half) {
+            let Some(bytes) = part(region, form.low.wrapping_sub(base), 2 * half) else {
+                return false;
+            };
+            match (access.element, list) {
+                (Element::B32, &[d]) => words32::<LANES>(registers.whole32(d), bytes),
+                (Element::B64, &[d]) => words64::<LANES>(registers.whole64(d), bytes),
+                _ => columns(registers, access.element, list, 0, bytes),
+            }
+            return true;
+        }
+        let (Some(lower), Some(upper)) = (
+            part(region, form.low.wrapping_sub(base), half),
+            part(region, form.high.wrapping_sub(base), half),
+        ) else {
+            return false;
+        };
+        if !whole {
+            return load_some(registers, access.element, list, active, [lower, upper]);
+        }
+        match (access.element, list) {
+            (Element::B32, &[d]) => {
+                if let [low, high] = registers.whole32(d).as_chunks_mut::<HALF>().0 {
+                    words32::<HALF>(low, lower);
+                    words32::<HALF>(high, upper);
+                }
+            }
+            (Element::B64, &[d]) => {
+                if let [low, high] = registers.whole64(d).as_chunks_mut::<HALF>().0 {
+                    words64::<HALF>(low, lower);
+                    words64::<HALF>(high, upper);
+                }
+            }
+            _ => {
+                columns(registers, access.element, list, 0, lower);
+                columns(registers, access.element, list, HALF, upper);
+            }
+        }
+        true
+    }
+
+    /// Loads that follow no pattern, lie in local memory, or fault.
+    #[inline(always)]
     fn load_otherwise(
         &mut self,
         registers: &mut Registers<'_>,
@@ -44,38 +117,10 @@ impl View<'_, '_, '_> {
             return self.load_frame(registers, access, list, active);
         }
         let addresses = addresses(registers, access.address);
-        if is_uniform(&addresses)
-            && active != 0
-            && !matches!(place(access.space, addresses[0]).space, Space::Local)
-        {
-            return self.load_uniform(registers, access, list, active, addresses[0]);
-        }
         self.load_lanes(registers, access, list, active, &addresses)
     }
 
-    fn load_uniform(
-        &mut self,
-        registers: &mut Registers<'_>,
-        access: Access,
-        list: &[u32],
-        active: u32,
-        address: u64,
-    ) -> Result<(), LaneFault> {
-        let size = access.element.bytes();
-        let total = size * list.len() as u32;
-        let lane = active.trailing_zeros();
-        let bytes = self.checked(access.space, address, total, false, lane)?;
-        for (&d, chunk) in list.iter().zip(bytes.chunks_exact(size as usize)) {
-            let value = decode(access.element, chunk);
-            if access.element == Element::B64 {
-                registers.put64(d, active, &[value; LANES]);
-            } else {
-                registers.put32(d, active, &[value as u32; LANES]);
-            }
-        }
-        Ok(())
-    }
-
+    #[inline(always)]
     fn load_lanes(
         &mut self,
         registers: &mut Registers<'_>,
@@ -98,7 +143,7 @@ impl View<'_, '_, '_> {
             }
             // Names the fault where this lane's access is bad; otherwise its region serves the lanes that follow.
             self.checked(access.space, address, total, false, lane as u32)?;
-            let Some((base, region)) = self.spaces.region(access.space, address) else {
+            let Some((base, region)) = self.spaces.region(access.space, address, false) else {
                 break;
             };
             lanes = match (size, list.len()) {
@@ -260,29 +305,125 @@ fn extend(element: Element, raw: u64) -> u64 {
     }
 }
 
-/// Decodes 32 consecutive elements.
+/// A load of one place in each half.
 #[inline(always)]
-fn decode_consecutive(registers: &mut Registers<'_>, d: u32, element: Element, bytes: &[u8]) {
-    match element {
-        Element::B64 => {
-            let out = &mut registers.r64[d as usize];
-            for (out, chunk) in out.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *out = u64::from_le_bytes(*chunk);
+fn load_flat(
+    registers: &mut Registers<'_>,
+    access: &Access,
+    list: &[u32],
+    active: u32,
+    form: &Form<u64>,
+    (base, region): (u64, &[u8]),
+) -> bool {
+    let size = access.element.bytes() as usize;
+    let total = (size * list.len()) as u64;
+    let (Some(low), Some(high)) = (
+        part(region, form.low.wrapping_sub(base), total),
+        part(region, form.high.wrapping_sub(base), total),
+    ) else {
+        return false;
+    };
+    if let (Element::B32, &[d]) = (access.element, list) {
+        let [low, high] = [low, high].map(|bytes| decode(Element::B32, bytes) as u32);
+        registers.put_form32(d, active, Form::flat(low, high));
+        return true;
+    }
+    let places = low.chunks_exact(size).zip(high.chunks_exact(size));
+    for (&d, (low, high)) in list.iter().zip(places) {
+        let [low, high] = [low, high].map(|bytes| decode(access.element, bytes));
+        if access.element == Element::B64 {
+            registers.put_form64(d, active, Form::flat(low, high));
+        } else {
+            registers.put_form32(d, active, Form::flat(low as u32, high as u32));
+        }
+    }
+    true
+}
+
+/// Consecutive records for the active lanes.
+#[inline(always)]
+fn load_some(
+    registers: &mut Registers<'_>,
+    element: Element,
+    list: &[u32],
+    active: u32,
+    halves: [&[u8]; 2],
+) -> bool {
+    let size = element.bytes() as usize;
+    for (at, &d) in list.iter().enumerate() {
+        let mut out = [0; LANES];
+        for (out, bytes) in out.as_chunks_mut::<HALF>().0.iter_mut().zip(halves) {
+            let column = bytes.chunks_exact(size).skip(at).step_by(list.len());
+            for (out, bytes) in out.iter_mut().zip(column) {
+                *out = decode(element, bytes);
             }
         }
-        Element::B32 => {
-            let out = &mut registers.r32[d as usize];
-            for (out, chunk) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *out = u32::from_le_bytes(*chunk);
+        put(registers, d, element, active, &out);
+    }
+    true
+}
+
+/// `bytes` bytes at an offset of a region.
+#[inline(always)]
+fn part(region: &[u8], offset: u64, bytes: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    region.get(start..start.checked_add(bytes as usize)?)
+}
+
+#[inline(always)]
+fn words32<const N: usize>(out: &mut [u32; N], bytes: &[u8]) {
+    if let Some(words) = bytes.as_chunks::<4>().0.first_chunk::<N>() {
+        for lane in 0..N {
+            out[lane] = u32::from_le_bytes(words[lane]);
+        }
+    }
+}
+
+#[inline(always)]
+fn words64<const N: usize>(out: &mut [u64; N], bytes: &[u8]) {
+    if let Some(words) = bytes.as_chunks::<8>().0.first_chunk::<N>() {
+        for lane in 0..N {
+            out[lane] = u64::from_le_bytes(words[lane]);
+        }
+    }
+}
+
+/// Lanes from `first` on take consecutive records of an element for each register of `list`; lanes before it have been written.
+#[inline(always)]
+fn columns(
+    registers: &mut Registers<'_>,
+    element: Element,
+    list: &[u32],
+    first: usize,
+    bytes: &[u8],
+) {
+    match (element, list) {
+        (Element::B64, list) => {
+            for (at, &d) in list.iter().enumerate() {
+                let out = registers.whole64(d).iter_mut().skip(first);
+                let column = bytes.as_chunks::<8>().0.iter().skip(at);
+                for (out, chunk) in out.zip(column.step_by(list.len())) {
+                    *out = u64::from_le_bytes(*chunk);
+                }
             }
         }
-        _ => {
-            let out = &mut registers.r32[d as usize];
-            for (out, chunk) in out
-                .iter_mut()
-                .zip(bytes.chunks_exact(element.bytes() as usize))
-            {
-                *out = decode(element, chunk) as u32;
+        (Element::B32, list) => {
+            for (at, &d) in list.iter().enumerate() {
+                let out = registers.whole32(d).iter_mut().skip(first);
+                let column = bytes.as_chunks::<4>().0.iter().skip(at);
+                for (out, chunk) in out.zip(column.step_by(list.len())) {
+                    *out = u32::from_le_bytes(*chunk);
+                }
+            }
+        }
+        (_, list) => {
+            let size = element.bytes() as usize;
+            for (at, &d) in list.iter().enumerate() {
+                let out = registers.whole32(d).iter_mut().skip(first);
+                let column = bytes.chunks_exact(size).skip(at);
+                for (out, chunk) in out.zip(column.step_by(list.len())) {
+                    *out = decode(element, chunk) as u32;
+                }
             }
         }
     }

@@ -7,17 +7,21 @@ use super::bits::{
     funnel_right, lop3, mul_hi_s64, mul_hi_u64, permute, permute_selector, rem_s32, rem_s64,
     rem_u32, rem_u64, sad_signed, sar32, sar64, shl32, shl64, shr32, shr64, sign_extend,
 };
+use super::build::Build;
 use super::float::{
     NAN32, Rounding, add32, bits32, bits64, div32, f32_of, f64_of, flush32, fma32, fma32_rounded,
     fma64, int_to_f32, int_to_f64, integral, integral32, max32, max64, min32, min64, mul32,
     narrow64, op32, op64, saturate32, saturate64, sqrt32, unless_nan,
 };
 use super::lanes::{Registers, Slots};
+use super::linear::{self, NoRule};
 use super::shape::Shape;
 
 /// Builds [`LaneOp`] and its interpreter from the table.
+///
+/// A row may name, behind a comma, the rule of [`super::linear`] by which the operation keeps patterns. `B` is the build that runs.
 macro_rules! lane_ops {
-    ($( $shape:ident { $( $name:ident = $f:expr; )* } )*) => {
+    ($( $shape:ident { $( $name:ident = $f:expr $(, $rule:path)?; )* } )*) => {
         /// An operation that each active lane does alone, on registers only.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum LaneOp { $( $( $name(Slots), )* )* }
@@ -30,11 +34,18 @@ macro_rules! lane_ops {
 
             /// Executes the operation in the active lanes.
             #[inline(always)]
-            pub(crate) fn execute(self, registers: &mut Registers<'_>, active: u32) {
-                match self { $( $( Self::$name(slots) => registers.$shape(slots, active, $f), )* )* }
+            pub(crate) fn execute<B: Build>(&self, build: B, registers: &mut Registers<'_>) {
+                match self { $( $(
+                    Self::$name(slots) => build.wide(
+                        #[inline(always)]
+                        || registers.$shape(slots, $f, lane_ops!(@rule $($rule)?)),
+                    ),
+                )* )* }
             }
         }
     };
+    (@rule) => { NoRule };
+    (@rule $rule:path) => { $rule };
 }
 
 const fn s(value: u32) -> i32 {
@@ -47,11 +58,11 @@ const fn sd(value: u64) -> i64 {
 
 lane_ops! {
     r1 {
-        Mov32 = |a| a;
+        Mov32 = |a| a, linear::copy;
         Not32 = |a| !a;
         Not16 = |a| !a & 0xFFFF;
         Cnot32 = |a| u32::from(a == 0);
-        NegI32 = |a| a.wrapping_neg();
+        NegI32 = |a| a.wrapping_neg(), linear::negate;
         NegI16 = |a| a.wrapping_neg() & 0xFFFF;
         AbsS32 = |a| s(a).wrapping_abs().cast_unsigned();
         AbsS16 = |a| s(sign_extend(a, 16)).wrapping_abs().cast_unsigned() & 0xFFFF;
@@ -118,13 +129,13 @@ lane_ops! {
         U32ToF32Rp = |a| int_to_f32(i128::from(a), Rounding::Up);
     }
     r2 {
-        AddI32 = |a, b| a.wrapping_add(b);
-        SubI32 = |a, b| a.wrapping_sub(b);
+        AddI32 = |a, b| a.wrapping_add(b), linear::add;
+        SubI32 = |a, b| a.wrapping_sub(b), linear::sub;
         AddSatS32 = |a, b| s(a).saturating_add(s(b)).cast_unsigned();
         SubSatS32 = |a, b| s(a).saturating_sub(s(b)).cast_unsigned();
         AddI16 = |a, b| a.wrapping_add(b) & 0xFFFF;
         SubI16 = |a, b| a.wrapping_sub(b) & 0xFFFF;
-        MulLoI32 = |a, b| a.wrapping_mul(b);
+        MulLoI32 = |a, b| a.wrapping_mul(b), linear::mul;
         MulHiU32 = |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32;
         MulHiS32 = |a, b| ((i64::from(s(a)) * i64::from(s(b))) >> 32) as u32;
         MulLoI16 = |a, b| a.wrapping_mul(b) & 0xFFFF;
@@ -136,10 +147,10 @@ lane_ops! {
         Mul24LoS32 = |a, b| sign_extend(a, 24).wrapping_mul(sign_extend(b, 24));
         Mul24HiU32 = |a, b| ((u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF)) >> 16) as u32;
         Mul24HiS32 = |a, b| ((i64::from(s(sign_extend(a, 24))) * i64::from(s(sign_extend(b, 24)))) >> 16) as u32;
-        DivU32 = div_u32;
-        DivS32 = div_s32;
-        RemU32 = rem_u32;
-        RemS32 = rem_s32;
+        DivU32 = div_u32, linear::div_u32;
+        DivS32 = div_s32, linear::div_s32;
+        RemU32 = rem_u32, linear::rem_u32;
+        RemS32 = rem_s32, linear::rem_s32;
         DivU16 = |a, b| div_u32(a, b) & 0xFFFF;
         DivS16 = |a, b| div_s32(sign_extend(a, 16), sign_extend(b, 16)) & 0xFFFF;
         RemU16 = rem_u32;
@@ -150,12 +161,12 @@ lane_ops! {
         MaxS32 = |a, b| s(a).max(s(b)).cast_unsigned();
         MinS16 = |a, b| if s(sign_extend(a, 16)) < s(sign_extend(b, 16)) { a } else { b };
         MaxS16 = |a, b| if s(sign_extend(a, 16)) > s(sign_extend(b, 16)) { a } else { b };
-        And32 = |a, b| a & b;
-        Or32 = |a, b| a | b;
+        And32 = |a, b| a & b, linear::and32;
+        Or32 = |a, b| a | b, linear::or;
         Xor32 = |a, b| a ^ b;
-        Shl32 = shl32;
-        ShrU32 = shr32;
-        ShrS32 = sar32;
+        Shl32 = shl32, linear::shl32;
+        ShrU32 = shr32, linear::shr32;
+        ShrS32 = sar32, linear::sar32;
         Shl16 = |a, b| shl32(a, b) & 0xFFFF;
         ShrS16 = |a, b| sar32(sign_extend(a, 16), b) & 0xFFFF;
 
@@ -186,7 +197,7 @@ lane_ops! {
         CopysignF32 = |a, b| (a & 0x8000_0000) | (b & 0x7FFF_FFFF);
     }
     r3 {
-        MadLoI32 = |a, b, c| a.wrapping_mul(b).wrapping_add(c);
+        MadLoI32 = |a, b, c| a.wrapping_mul(b).wrapping_add(c), linear::mad;
         MadHiU32 = |a, b, c| (((u64::from(a) * u64::from(b)) >> 32) as u32).wrapping_add(c);
         MadHiS32 = |a, b, c| (((i64::from(s(a)) * i64::from(s(b))) >> 32) as u32).wrapping_add(c);
         MadHiSatS32 = |a, b, c| s(((i64::from(s(a)) * i64::from(s(b))) >> 32) as u32).saturating_add(s(c)).cast_unsigned();
@@ -210,7 +221,7 @@ lane_ops! {
         Dot4US = |a, b, c| dot4(a, b, c, false, true);
         Dot4SU = |a, b, c| dot4(a, b, c, true, false);
         Dot4SS = |a, b, c| dot4(a, b, c, true, true);
-        FmaF32 = fma32;
+        FmaF32 = fma32::<B>;
         FmaRzF32 = |a, b, c| fma32_rounded(a, b, c, Rounding::Zero);
         FmaRmF32 = |a, b, c| fma32_rounded(a, b, c, Rounding::Down);
         FmaRpF32 = |a, b, c| fma32_rounded(a, b, c, Rounding::Up);
@@ -222,10 +233,10 @@ lane_ops! {
         Lop3 = lop3;
     }
     d1 {
-        Mov64 = |a| a;
+        Mov64 = |a| a, linear::copy;
         Not64 = |a| !a;
         Cnot64 = |a| u64::from(a == 0);
-        NegI64 = |a| a.wrapping_neg();
+        NegI64 = |a| a.wrapping_neg(), linear::negate;
         AbsS64 = |a| sd(a).wrapping_abs().cast_unsigned();
         Brev64 = |a| a.reverse_bits();
         SatS64ToU64 = |a| sd(a).max(0).cast_unsigned();
@@ -257,9 +268,9 @@ lane_ops! {
         U64ToF64Rp = |a| int_to_f64(i128::from(a), Rounding::Up);
     }
     d2 {
-        AddI64 = |a, b| a.wrapping_add(b);
-        SubI64 = |a, b| a.wrapping_sub(b);
-        MulLoI64 = |a, b| a.wrapping_mul(b);
+        AddI64 = |a, b| a.wrapping_add(b), linear::add;
+        SubI64 = |a, b| a.wrapping_sub(b), linear::sub;
+        MulLoI64 = |a, b| a.wrapping_mul(b), linear::mul;
         MulHiU64 = mul_hi_u64;
         MulHiS64 = mul_hi_s64;
         DivU64 = div_u64;
@@ -271,7 +282,7 @@ lane_ops! {
         MinS64 = |a, b| sd(a).min(sd(b)).cast_unsigned();
         MaxS64 = |a, b| sd(a).max(sd(b)).cast_unsigned();
         And64 = |a, b| a & b;
-        Or64 = |a, b| a | b;
+        Or64 = |a, b| a | b, linear::or;
         Xor64 = |a, b| a ^ b;
         AddF64 = |a, b| op64(a, b, |x, y| x + y);
         SubF64 = |a, b| op64(a, b, |x, y| x - y);
@@ -282,15 +293,15 @@ lane_ops! {
         CopysignF64 = |a, b| (a & 1 << 63) | (b & !(1 << 63));
     }
     d3 {
-        MadLoI64 = |a, b, c| a.wrapping_mul(b).wrapping_add(c);
+        MadLoI64 = |a, b, c| a.wrapping_mul(b).wrapping_add(c), linear::mad;
         MadHiU64 = |a, b, c| mul_hi_u64(a, b).wrapping_add(c);
         MadHiS64 = |a, b, c| mul_hi_s64(a, b).wrapping_add(c);
         SadU64 = |a, b, c| a.abs_diff(b).wrapping_add(c);
         SadS64 = |a, b, c| sd(a).abs_diff(sd(b)).wrapping_add(c);
-        FmaF64 = fma64;
+        FmaF64 = fma64::<B>;
     }
     d1r1 {
-        Shl64 = shl64;
+        Shl64 = shl64, linear::shl64;
         ShrU64 = shr64;
         ShrS64 = sar64;
     }
@@ -306,8 +317,8 @@ lane_ops! {
         SlctF64 = |a, b, c| if f32_of(c) >= 0.0 { a } else { b };
     }
     widen1 {
-        ZeroExtend = u64::from;
-        SignExtend = |a| i64::from(s(a)).cast_unsigned();
+        ZeroExtend = u64::from, linear::zero_extend;
+        SignExtend = |a| i64::from(s(a)).cast_unsigned(), linear::sign_extend;
         F32ToF64 = |a| bits64(f64::from(f32_of(a)));
         F32ToS64 = |a| unless_nan(f64::from(f32_of(a)), 1 << 63, |x| (x as i64).cast_unsigned());
         F32ToU64 = |a| unless_nan(f64::from(f32_of(a)), 1 << 63, |x| x as u64);
@@ -315,16 +326,16 @@ lane_ops! {
         U32ToF64 = |a| f64::from(a).to_bits();
     }
     widen2 {
-        MulWideU32 = |a, b| u64::from(a) * u64::from(b);
-        MulWideS32 = |a, b| (i64::from(s(a)) * i64::from(s(b))).cast_unsigned();
+        MulWideU32 = |a, b| u64::from(a) * u64::from(b), linear::mul_wide_u32;
+        MulWideS32 = |a, b| (i64::from(s(a)) * i64::from(s(b))).cast_unsigned(), linear::mul_wide_s32;
         Pack64 = |a, b| u64::from(b) << 32 | u64::from(a);
     }
     widen3 {
-        MadWideU32 = |a, b, c| (u64::from(a) * u64::from(b)).wrapping_add(c);
-        MadWideS32 = |a, b, c| (i64::from(s(a)) * i64::from(s(b))).cast_unsigned().wrapping_add(c);
+        MadWideU32 = |a, b, c| (u64::from(a) * u64::from(b)).wrapping_add(c), linear::mad_wide_u32;
+        MadWideS32 = |a, b, c| (i64::from(s(a)) * i64::from(s(b))).cast_unsigned().wrapping_add(c), linear::mad_wide_s32;
     }
     narrow1 {
-        Low32 = |a| a as u32;
+        Low32 = |a| a as u32, linear::low32;
         High32 = |a| (a >> 32) as u32;
         Popc64 = |a| a.count_ones();
         Clz64 = |a| a.leading_zeros();
@@ -362,10 +373,10 @@ lane_ops! {
     cmp32 {
         EqI32 = |a, b| a == b;
         NeI32 = |a, b| a != b;
-        LtU32 = |a, b| a < b;
-        LeU32 = |a, b| a <= b;
-        LtS32 = |a, b| s(a) < s(b);
-        LeS32 = |a, b| s(a) <= s(b);
+        LtU32 = |a, b| a < b, linear::lt_u32;
+        LeU32 = |a, b| a <= b, linear::le_u32;
+        LtS32 = |a, b| s(a) < s(b), linear::lt_s32;
+        LeS32 = |a, b| s(a) <= s(b), linear::le_s32;
         LtS16 = |a, b| s(sign_extend(a, 16)) < s(sign_extend(b, 16));
         LeS16 = |a, b| s(sign_extend(a, 16)) <= s(sign_extend(b, 16));
         EqF32 = |a, b| f32_of(a) == f32_of(b);

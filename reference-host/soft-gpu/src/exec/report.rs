@@ -20,11 +20,7 @@ impl Block<'_, '_> {
             kernel: self.grid.entry.name.clone(),
             function: module.function_at(pc).unwrap_or_default().to_owned(),
             block: self.index,
-            thread: [
-                warp.thread[0][lane],
-                warp.thread[1][lane],
-                warp.thread[2][lane],
-            ],
+            thread: warp.thread_of(lane),
             line: module.line_of(pc),
             instruction: module.statement_at(pc),
             nearest,

@@ -2,7 +2,9 @@
 
 use super::access::View;
 use super::block::Block;
+use super::build::{Build, Guaranteed};
 use super::cost;
+use super::form::{Form, HALF};
 use super::lanes::{FULL, LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
@@ -25,12 +27,11 @@ impl Block<'_, '_> {
         while !self.gives_way
             && let Some(mut fragment) = warp.next()
         {
-            let processor = self.processor;
-            let outcome = processor.dispatch(Run {
-                block: self,
-                warp,
-                fragment: &mut fragment,
-            });
+            let outcome = match self.processor {
+                #[cfg(target_arch = "x86_64")]
+                pulp::Arch::V3(build) => self.run_fragment(build, warp, &mut fragment),
+                _ => self.run_fragment(Guaranteed, warp, &mut fragment),
+            };
             if let Err(LaneFault { kind, lane }) = outcome {
                 return Err(self.fault(warp, self.blamed(&fragment), lane, kind));
             }
@@ -41,19 +42,26 @@ impl Block<'_, '_> {
     /// Runs a fragment; afterwards it has ended, or has been put back into the warp.
     ///
     /// On a fault, `fragment.pc` is the micro-op that faulted.
-    #[inline(always)]
-    fn run_fragment(&mut self, warp: &mut Warp, fragment: &mut Fragment) -> Result<(), LaneFault> {
+    fn run_fragment<B: Build>(
+        &mut self,
+        build: B,
+        warp: &mut Warp,
+        fragment: &mut Fragment,
+    ) -> Result<(), LaneFault> {
         let code = &self.grid.module.code;
         let mut pc = fragment.pc;
         'frame: loop {
             let frame = fragment.frame;
             let Warp { r32, r64, pred, .. } = warp;
-            let mut registers = Registers {
-                r32: &mut r32[frame.r32 as usize..],
-                r64: &mut r64[frame.r64 as usize..],
-                pred: &mut pred[frame.pred as usize..],
-            };
+            let mut registers = Registers::new(
+                &mut r32[frame.r32 as usize..],
+                &mut r64[frame.r64 as usize..],
+                &mut pred[frame.pred as usize..],
+                !warp.alive,
+                self.grid.patterns,
+            );
             let mut active = fragment.mask;
+            registers.activate(active);
             loop {
                 let Some(op) = code.ops.get(pc as usize) else {
                     return Err(LaneFault {
@@ -62,7 +70,7 @@ impl Block<'_, '_> {
                     });
                 };
                 match *op {
-                    Op::Lane(lane) => lane.execute(&mut registers, active),
+                    Op::Lane(ref lane) => lane.execute(build, &mut registers),
                     Op::Block { cost } => {
                         if let Some(rest) = self.grid.budget.slice_left.checked_sub(u64::from(cost))
                         {
@@ -102,14 +110,18 @@ impl Block<'_, '_> {
                         negated,
                         skip,
                     } => {
-                        let chosen = registers.pred[pred as usize];
+                        let chosen = registers.pred_bits(pred);
                         active = fragment.mask & if negated { !chosen } else { chosen };
                         if active == 0 {
                             active = fragment.mask;
                             pc += skip;
                         }
+                        registers.activate(active);
                     }
-                    Op::Unguard => active = fragment.mask,
+                    Op::Unguard => {
+                        active = fragment.mask;
+                        registers.activate(active);
+                    }
                     Op::Branch { target } => {
                         pc = target;
                         continue;
@@ -119,7 +131,7 @@ impl Block<'_, '_> {
                         negated,
                         target,
                     } => {
-                        let chosen = registers.pred[pred as usize];
+                        let chosen = registers.pred_bits(pred);
                         let taken = active & if negated { !chosen } else { chosen };
                         if taken == active {
                             pc = target;
@@ -137,7 +149,7 @@ impl Block<'_, '_> {
                             local: &mut warp.local,
                             frame: frame.local,
                         };
-                        view.load(&mut registers, access, list, active)
+                        view.load(build, &mut registers, access, list, active)
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Store(access) => {
@@ -147,7 +159,7 @@ impl Block<'_, '_> {
                             local: &mut warp.local,
                             frame: frame.local,
                         };
-                        view.store(&registers, access, list, active)
+                        view.store(build, &mut registers, access, list, active)
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Atomic(atomic) => {
@@ -160,43 +172,60 @@ impl Block<'_, '_> {
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Special { d, register } => {
-                        let value = match register {
-                            Special::ThreadIndex(axis) => warp.thread[axis.index()],
-                            Special::Lane => std::array::from_fn(|lane| lane as u32),
-                            Special::MaskEqual => std::array::from_fn(|lane| 1 << lane),
-                            Special::MaskLess => std::array::from_fn(|lane| (1 << lane) - 1),
+                        let mask = |of: fn(u32) -> u32| -> [u32; LANES] {
+                            std::array::from_fn(|lane| of(lane as u32))
+                        };
+                        match register {
+                            Special::ThreadIndex(axis) => {
+                                let thread = &mut warp.thread[axis.index()];
+                                if thread.form.is_pattern() {
+                                    registers.put_form32(d, active, thread.form);
+                                } else {
+                                    registers.put32(d, active, &thread.lanes);
+                                }
+                            }
+                            Special::Lane => {
+                                registers.put_form32(d, active, Form::affine(0, HALF as u32, 1));
+                            }
+                            Special::MaskEqual => {
+                                registers.put32(d, active, &mask(|lane| 1 << lane));
+                            }
+                            Special::MaskLess => {
+                                registers.put32(d, active, &mask(|lane| (1 << lane) - 1));
+                            }
                             Special::MaskLessEqual => {
-                                std::array::from_fn(|lane| u32::MAX >> (31 - lane))
+                                registers.put32(d, active, &mask(|lane| u32::MAX >> (31 - lane)));
                             }
                             Special::MaskGreater => {
-                                std::array::from_fn(|lane| !(u32::MAX >> (31 - lane)))
+                                let value = mask(|lane| !(u32::MAX >> (31 - lane)));
+                                registers.put32(d, active, &value);
                             }
                             Special::MaskGreaterEqual => {
-                                std::array::from_fn(|lane| u32::MAX << lane)
+                                registers.put32(d, active, &mask(|lane| u32::MAX << lane));
                             }
-                            uniform => [self.uniform_special(uniform, warp.index); LANES],
-                        };
-                        registers.put32(d, active, &value);
+                            uniform => {
+                                let value = self.uniform_special(uniform, warp.index);
+                                registers.put_form32(d, active, Form::uniform(value));
+                            }
+                        }
                     }
                     Op::Special64 { d, register } => {
                         let value = match register {
                             Special64::Clock | Special64::Timer => self.grid.budget.used(),
                             Special64::Zero => 0,
                         };
-                        registers.put64(d, active, &[value; LANES]);
+                        registers.put_form64(d, active, Form::uniform(value));
                     }
                     Op::DynamicShared { d } => {
-                        registers.put32(d, active, &[self.dynamic_shared_offset(); LANES]);
+                        let offset = self.dynamic_shared_offset();
+                        registers.put_form32(d, active, Form::uniform(offset));
                     }
                     Op::FrameAddress { d, offset } => {
-                        registers.put64(
-                            d,
-                            active,
-                            &[u64::from(frame.local.wrapping_add(offset)); LANES],
-                        );
+                        let address = u64::from(frame.local.wrapping_add(offset));
+                        registers.put_form64(d, active, Form::uniform(address));
                     }
                     Op::IsSpace { d, address, space } => {
-                        let addresses = &registers.r64[address as usize];
+                        let addresses = registers.lanes64(address);
                         let inside = |lane: usize| {
                             resolve(addresses[lane]).space == space
                                 && (space != Space::Global || addresses[lane] != 0)
@@ -206,11 +235,11 @@ impl Block<'_, '_> {
                             .fold(0, |bits, lane| bits | 1 << lane);
                         registers.put_pred(d, active, bits);
                     }
-                    Op::ActiveMask { d } => registers.put32(d, active, &[active; LANES]),
+                    Op::ActiveMask { d } => registers.put_form32(d, active, Form::uniform(active)),
                     Op::WarpBarrier { members } => {
-                        let lists = &registers.r32[members as usize];
+                        let lists = registers.lanes32(members);
                         let members = lists[active.trailing_zeros() as usize & 31];
-                        let same = exchange::lanes_with(lists, members, active);
+                        let same = exchange::lanes_with(&lists, members, active);
                         if same != active {
                             // Lanes that wait for others are on their own.
                             park_rest(warp, fragment, same, pc, State::Ready);
@@ -242,11 +271,11 @@ impl Block<'_, '_> {
                         arrive_only,
                     } => {
                         let first = active.trailing_zeros() as usize;
-                        let id = registers.r32[id as usize][first];
+                        let id = registers.lane32(id, first);
                         let count = if count == NONE {
                             NONE
                         } else {
-                            registers.r32[count as usize][first]
+                            registers.lane32(count, first)
                         };
                         if id > 15 || (count != NONE && (count == 0 || count % LANES as u32 != 0)) {
                             fragment.pc = pc;
@@ -278,7 +307,7 @@ impl Block<'_, '_> {
                     }
                     Op::CallIndirect { address, site } => {
                         // Lanes that call another function than the first lane does call it later.
-                        let targets = registers.r64[address as usize];
+                        let targets = registers.lanes64(address);
                         let target = targets[active.trailing_zeros() as usize];
                         let same = lanes_of(active)
                             .filter(|&lane| targets[lane] == target)
@@ -309,7 +338,7 @@ impl Block<'_, '_> {
                             .get(table as usize)
                             .map(Vec::as_slice)
                             .unwrap_or_default();
-                        let indices = registers.r32[index as usize];
+                        let indices = registers.lanes32(index);
                         let first = indices[active.trailing_zeros() as usize];
                         let Some(&target) = table.get(first as usize) else {
                             fragment.pc = pc;
@@ -433,7 +462,7 @@ impl Block<'_, '_> {
             let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
             return Err(LaneFault { kind, lane });
         }
-        warp.enter(frame, function, mask);
+        warp.enter(frame, function, mask, self.grid.patterns);
         if let Some(site) = code.sites.get(site as usize) {
             warp.local.pass_all(
                 &site.arguments,
@@ -450,22 +479,6 @@ impl Block<'_, '_> {
         });
         fragment.frame = frame;
         Ok(function.start)
-    }
-}
-
-/// One call of the interpreter. It is compiled twice, for any processor and for one with wide vectors; [`pulp`] picks.
-struct Run<'r, 'g, 'm> {
-    block: &'r mut Block<'g, 'm>,
-    warp: &'r mut Warp,
-    fragment: &'r mut Fragment,
-}
-
-impl pulp::NullaryFnOnce for Run<'_, '_, '_> {
-    type Output = Result<(), LaneFault>;
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        self.block.run_fragment(self.warp, self.fragment)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Stores.
 
-use super::access::{View, addresses, consecutive, out_of_bounds, place, value_of};
+use super::access::{View, address_form, addresses, out_of_bounds, place, value_of};
+use super::build::Build;
+use super::form::HALF;
 use super::lanes::{FULL, LANES, Lanes64, Registers};
 use super::{LaneFault, lanes_of};
 use crate::code::{Access, Element, Space};
@@ -8,31 +10,89 @@ use crate::code::{Access, Element, Space};
 impl View<'_, '_, '_> {
     /// `st`.
     #[inline(always)]
-    pub(crate) fn store(
+    pub(crate) fn store<B: Build>(
         &mut self,
-        registers: &Registers<'_>,
+        build: B,
+        registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         active: u32,
     ) -> Result<(), LaneFault> {
-        let size = u64::from(access.element.bytes());
-        if let ([source], FULL) = (list, active)
-            && let Some(first) = consecutive(registers, access.address, size)
-            && let Ok(bytes) =
-                self.spaces
-                    .bytes(place(access.space, first), size * LANES as u64, true)
-        {
-            encode_consecutive(registers, *source, access.element, bytes);
+        if build.wide(
+            #[inline(always)]
+            || self.store_pattern(registers, &access, list, active),
+        ) {
             return Ok(());
         }
-        self.store_otherwise(registers, access, list, active)
+        build.wide(
+            #[inline(always)]
+            || self.store_otherwise(registers, access, list, active),
+        )
     }
 
-    /// Stores that are not of 32 consecutive elements.
-    #[inline(never)]
+    /// Stores consecutive elements of all 32 lanes without a fault; whether it was that.
+    #[inline(always)]
+    fn store_pattern(
+        &mut self,
+        registers: &mut Registers<'_>,
+        access: &Access,
+        list: &[u32],
+        active: u32,
+    ) -> bool {
+        if active != FULL || access.space == Space::Frame {
+            return false;
+        }
+        let Some(form) = address_form(registers, access.address) else {
+            return false;
+        };
+        let total = u64::from(access.element.bytes()) * list.len() as u64;
+        if form.step != total || !(form.low | form.high).is_multiple_of(total) {
+            return false;
+        }
+        let Some((base, region)) = self.spaces.region(access.space, form.low, true) else {
+            return false;
+        };
+        let half = HALF as u64 * total;
+        if form.high == form.low.wrapping_add(half) {
+            let Some(bytes) = part(region, form.low.wrapping_sub(base), 2 * half) else {
+                return false;
+            };
+            match (access.element, list) {
+                (Element::B32, &[source]) => words32::<LANES>(bytes, registers.view32(source)),
+                (Element::B64, &[source]) => words64::<LANES>(bytes, registers.view64(source)),
+                _ => columns(registers, access.element, list, 0, bytes),
+            }
+            return true;
+        }
+        let mut there = |first: u64| part(&mut *region, first.wrapping_sub(base), half).is_some();
+        if !there(form.low) || !there(form.high) {
+            return false;
+        }
+        // Lanes write in order, should the halves overlap.
+        for (number, first) in [form.low, form.high].into_iter().enumerate() {
+            let Some(bytes) = part(region, first.wrapping_sub(base), half) else {
+                return false;
+            };
+            match (access.element, list) {
+                (Element::B32, &[source]) => {
+                    let lanes = registers.view32(source).as_chunks::<HALF>().0;
+                    words32::<HALF>(bytes, &lanes[number]);
+                }
+                (Element::B64, &[source]) => {
+                    let lanes = registers.view64(source).as_chunks::<HALF>().0;
+                    words64::<HALF>(bytes, &lanes[number]);
+                }
+                _ => columns(registers, access.element, list, number * HALF, bytes),
+            }
+        }
+        true
+    }
+
+    /// Stores that follow no pattern, lie in local memory, or fault.
+    #[inline(always)]
     fn store_otherwise(
         &mut self,
-        registers: &Registers<'_>,
+        registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -44,9 +104,10 @@ impl View<'_, '_, '_> {
         self.store_lanes(registers, access, list, active, &addresses)
     }
 
+    #[inline(always)]
     fn store_lanes(
         &mut self,
-        registers: &Registers<'_>,
+        registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -66,16 +127,10 @@ impl View<'_, '_, '_> {
             // Names the fault where this lane's access is bad; otherwise its region serves the lanes that follow.
             let bytes = self.checked(access.space, address, total, true, lane as u32)?;
             if let (&[source], 4) = (list, size) {
-                let Some((base, region)) = self.spaces.region(access.space, address) else {
+                let Some((base, region)) = self.spaces.region(access.space, address, true) else {
                     break;
                 };
-                lanes = scatter(
-                    region,
-                    base,
-                    addresses,
-                    lanes,
-                    &registers.r32[source as usize],
-                );
+                lanes = scatter(region, base, addresses, lanes, registers.view32(source));
                 continue;
             }
             for (&source, chunk) in list.iter().zip(bytes.chunks_exact_mut(size)) {
@@ -90,7 +145,7 @@ impl View<'_, '_, '_> {
     /// One lane's store to local memory.
     fn store_local(
         &mut self,
-        registers: &Registers<'_>,
+        registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         lane: usize,
@@ -114,7 +169,7 @@ impl View<'_, '_, '_> {
     /// A store at a fixed offset of the frame.
     fn store_frame(
         &mut self,
-        registers: &Registers<'_>,
+        registers: &mut Registers<'_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -134,7 +189,7 @@ impl View<'_, '_, '_> {
         for &source in list {
             let missing = || out_of_bounds(Space::Local, u64::from(address), size, true, first);
             if access.element == Element::B32 && active == FULL {
-                *self.local.row_mut(address).ok_or_else(missing)? = registers.r32[source as usize];
+                *self.local.row_mut(address).ok_or_else(missing)? = registers.lanes32(source);
             } else {
                 for lane in lanes_of(active) {
                     let value = value_of(registers, source, access.element, lane);
@@ -173,43 +228,75 @@ fn scatter(
     lanes
 }
 
-/// Encodes 32 consecutive elements.
+/// `bytes` bytes at an offset of a region.
 #[inline(always)]
-fn encode_consecutive(registers: &Registers<'_>, source: u32, element: Element, bytes: &mut [u8]) {
-    match element {
-        Element::B64 => {
-            for (chunk, value) in bytes
-                .as_chunks_mut::<8>()
-                .0
-                .iter_mut()
-                .zip(&registers.r64[source as usize])
-            {
-                *chunk = value.to_le_bytes();
+fn part(region: &mut [u8], offset: u64, bytes: u64) -> Option<&mut [u8]> {
+    let start = usize::try_from(offset).ok()?;
+    region.get_mut(start..start.checked_add(bytes as usize)?)
+}
+
+#[inline(always)]
+fn words32<const N: usize>(bytes: &mut [u8], lanes: &[u32; N]) {
+    if let Some(words) = bytes.as_chunks_mut::<4>().0.first_chunk_mut::<N>() {
+        for lane in 0..N {
+            words[lane] = lanes[lane].to_le_bytes();
+        }
+    }
+}
+
+#[inline(always)]
+fn words64<const N: usize>(bytes: &mut [u8], lanes: &[u64; N]) {
+    if let Some(words) = bytes.as_chunks_mut::<8>().0.first_chunk_mut::<N>() {
+        for lane in 0..N {
+            words[lane] = lanes[lane].to_le_bytes();
+        }
+    }
+}
+
+/// Lanes from `first` on fill consecutive records with an element of each register of `list`.
+#[inline(always)]
+fn columns(
+    registers: &mut Registers<'_>,
+    element: Element,
+    list: &[u32],
+    first: usize,
+    bytes: &mut [u8],
+) {
+    match (element, list) {
+        (Element::B32, list) => {
+            for (at, &source) in list.iter().enumerate() {
+                let lanes = registers.view32(source).iter().skip(first);
+                let column = bytes.as_chunks_mut::<4>().0.iter_mut().skip(at);
+                for (chunk, value) in column.step_by(list.len()).zip(lanes) {
+                    *chunk = value.to_le_bytes();
+                }
             }
         }
-        Element::B32 => {
-            for (chunk, value) in bytes
-                .as_chunks_mut::<4>()
-                .0
-                .iter_mut()
-                .zip(&registers.r32[source as usize])
-            {
-                *chunk = value.to_le_bytes();
+        (Element::B64, list) => {
+            for (at, &source) in list.iter().enumerate() {
+                let lanes = registers.view64(source).iter().skip(first);
+                let column = bytes.as_chunks_mut::<8>().0.iter_mut().skip(at);
+                for (chunk, value) in column.step_by(list.len()).zip(lanes) {
+                    *chunk = value.to_le_bytes();
+                }
             }
         }
-        Element::U16 | Element::S16 => {
-            for (chunk, value) in bytes
-                .as_chunks_mut::<2>()
-                .0
-                .iter_mut()
-                .zip(&registers.r32[source as usize])
-            {
-                *chunk = (*value as u16).to_le_bytes();
+        (Element::U16 | Element::S16, list) => {
+            for (at, &source) in list.iter().enumerate() {
+                let lanes = registers.view32(source).iter().skip(first);
+                let column = bytes.as_chunks_mut::<2>().0.iter_mut().skip(at);
+                for (chunk, value) in column.step_by(list.len()).zip(lanes) {
+                    *chunk = (*value as u16).to_le_bytes();
+                }
             }
         }
-        Element::U8 | Element::S8 => {
-            for (byte, value) in bytes.iter_mut().zip(&registers.r32[source as usize]) {
-                *byte = *value as u8;
+        (Element::U8 | Element::S8, list) => {
+            for (at, &source) in list.iter().enumerate() {
+                let lanes = registers.view32(source).iter().skip(first);
+                let column = bytes.iter_mut().skip(at);
+                for (byte, value) in column.step_by(list.len()).zip(lanes) {
+                    *byte = *value as u8;
+                }
             }
         }
     }

@@ -6,7 +6,8 @@
 //! flow whatever, since no fragment ever depends on another having met it. A fragment that runs on and on while others could
 //! is set aside for a turn, so that spinning lanes cannot starve the lane they wait for.
 
-use super::lanes::{FULL, LANES, Lanes32, Lanes64};
+use super::form::{Form, HALF, Register};
+use super::lanes::{FULL, LANES};
 use super::local::Local;
 use super::shape::Class;
 use crate::code::Function;
@@ -18,9 +19,9 @@ pub(crate) struct Warp {
     /// Lanes that exist and have not exited.
     pub(crate) alive: u32,
     /// Thread index of each lane, by axis.
-    pub(crate) thread: [Lanes32; 3],
-    pub(crate) r32: Vec<Lanes32>,
-    pub(crate) r64: Vec<Lanes64>,
+    pub(crate) thread: [Register<u32>; 3],
+    pub(crate) r32: Vec<Register<u32>>,
+    pub(crate) r64: Vec<Register<u64>>,
     pub(crate) pred: Vec<u32>,
     pub(crate) local: Local,
     pub(crate) fragments: Vec<Fragment>,
@@ -93,9 +94,10 @@ impl Warp {
         block: [u32; 3],
         function: &Function,
         template: &Self,
+        patterns: bool,
     ) {
         self.index = index;
-        self.number_threads(block);
+        self.number_threads(block, patterns);
         if self.r32.len() < template.r32.len()
             || self.r64.len() < template.r64.len()
             || !self.prepared
@@ -107,8 +109,8 @@ impl Warp {
         } else {
             for &(class, slot) in &function.cleared {
                 match class {
-                    Class::R32 => self.r32[slot as usize] = [0; LANES],
-                    Class::R64 => self.r64[slot as usize] = [0; LANES],
+                    Class::R32 => self.r32[slot as usize].set(Form::uniform(0), patterns),
+                    Class::R64 => self.r64[slot as usize].set(Form::uniform(0), patterns),
                     Class::Pred => self.pred[slot as usize] = 0,
                 }
             }
@@ -131,13 +133,13 @@ impl Warp {
     /// A warp about to run the prologue of a kernel: afterwards its registers are what every warp of the launch starts with.
     ///
     /// Its index is the kernel's number.
-    pub(crate) fn template(function: &Function, number: u32) -> Self {
+    pub(crate) fn template(function: &Function, number: u32, patterns: bool) -> Self {
         let mut template = Self {
             index: number,
             alive: FULL,
             ..Self::default()
         };
-        template.enter(template.frame(), function, FULL);
+        template.enter(template.frame(), function, FULL, patterns);
         template.begin(function.prologue, template.frame());
         template
     }
@@ -157,7 +159,7 @@ impl Warp {
     }
 
     /// Sets which lanes exist and which thread each is.
-    fn number_threads(&mut self, block: [u32; 3]) {
+    fn number_threads(&mut self, block: [u32; 3], patterns: bool) {
         let threads = block[0] * block[1] * block[2];
         let first = self.index * LANES as u32;
         let count = threads.saturating_sub(first).min(LANES as u32);
@@ -166,22 +168,31 @@ impl Warp {
         } else {
             (1 << count) - 1
         };
+        let place = |number: u32| {
+            [
+                number % block[0],
+                number / block[0] % block[1],
+                number / block[0] / block[1],
+            ]
+        };
         if block[1] == 1 && block[2] == 1 {
-            let [x, ..] = &mut self.thread;
-            for (lane, x) in (0..).zip(x) {
-                *x = first + lane;
+            self.thread[0].set(Form::affine(first, first + HALF as u32, 1), patterns);
+            // Along the other axes all have been 0 since the warp was made: a launch's blocks are of one size.
+            return;
+        }
+        if block[0].is_multiple_of(HALF as u32) {
+            let (low, high) = (place(first), place(first + HALF as u32));
+            for (axis, register) in self.thread.iter_mut().enumerate() {
+                let step = u32::from(axis == 0);
+                register.set(Form::affine(low[axis], high[axis], step), patterns);
             }
             return;
         }
-        let mut at = [
-            first % block[0],
-            first / block[0] % block[1],
-            first / block[0] / block[1],
-        ];
+        let mut at = place(first);
+        let [x, y, z] = &mut self.thread;
+        let (x, y, z) = (x.lanes_only(), y.lanes_only(), z.lanes_only());
         for lane in 0..LANES {
-            for (axis, lanes) in self.thread.iter_mut().enumerate() {
-                lanes[lane] = at[axis];
-            }
+            (x[lane], y[lane], z[lane]) = (at[0], at[1], at[2]);
             at[0] += 1;
             if at[0] == block[0] {
                 at[0] = 0;
@@ -195,10 +206,12 @@ impl Warp {
     }
 
     /// Prepares a function's registers and frame in the lanes of `mask`: zero, and its constants.
-    pub(crate) fn enter(&mut self, frame: Frame, function: &Function, mask: u32) {
+    pub(crate) fn enter(&mut self, frame: Frame, function: &Function, mask: u32, patterns: bool) {
         let counts = function.registers;
-        grow(&mut self.r32, frame.r32 + counts.r32, [0; LANES]);
-        grow(&mut self.r64, frame.r64 + counts.r64, [0; LANES]);
+        let zero32 = Register::of(Form::uniform(0));
+        let zero64 = Register::of(Form::uniform(0));
+        grow(&mut self.r32, frame.r32 + counts.r32, zero32);
+        grow(&mut self.r64, frame.r64 + counts.r64, zero64);
         grow(&mut self.pred, frame.pred + counts.pred, 0);
         self.local.reserve(frame.local + function.frame_bytes);
         self.local.zero(frame.local, function.frame_bytes, mask);
@@ -207,30 +220,33 @@ impl Warp {
         let pred = &mut self.pred[frame.pred as usize..][..counts.pred as usize];
         pred.iter_mut().for_each(|pred| *pred &= !mask);
         if mask == FULL {
-            r32.fill([0; LANES]);
-            r64.fill([0; LANES]);
-            function
-                .constants32
-                .iter()
-                .for_each(|&(slot, value)| r32[slot as usize] = [value; LANES]);
-            function
-                .constants64
-                .iter()
-                .for_each(|&(slot, value)| r64[slot as usize] = [value; LANES]);
+            r32.iter_mut()
+                .for_each(|register| register.set(Form::uniform(0), patterns));
+            r64.iter_mut()
+                .for_each(|register| register.set(Form::uniform(0), patterns));
+            for &(slot, value) in &function.constants32 {
+                r32[slot as usize].set(Form::uniform(value), patterns);
+            }
+            for &(slot, value) in &function.constants64 {
+                r64[slot as usize].set(Form::uniform(value), patterns);
+            }
             return;
         }
-        for lane in super::lanes_of(mask) {
-            r32.iter_mut().for_each(|lanes| lanes[lane] = 0);
-            r64.iter_mut().for_each(|lanes| lanes[lane] = 0);
-            function
-                .constants32
-                .iter()
-                .for_each(|&(slot, value)| r32[slot as usize][lane] = value);
-            function
-                .constants64
-                .iter()
-                .for_each(|&(slot, value)| r64[slot as usize][lane] = value);
+        r32.iter_mut()
+            .for_each(|register| register.blend(mask, &[0; LANES]));
+        r64.iter_mut()
+            .for_each(|register| register.blend(mask, &[0; LANES]));
+        for &(slot, value) in &function.constants32 {
+            r32[slot as usize].blend(mask, &[value; LANES]);
         }
+        for &(slot, value) in &function.constants64 {
+            r64[slot as usize].blend(mask, &[value; LANES]);
+        }
+    }
+
+    /// The thread that a lane is.
+    pub(crate) fn thread_of(&self, lane: usize) -> [u32; 3] {
+        [0, 1, 2].map(|axis: usize| self.thread[axis].lane(lane))
     }
 
     /// Whether any fragment could run.

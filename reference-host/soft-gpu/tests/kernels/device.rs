@@ -22,7 +22,7 @@ pub(crate) fn builds(name: &str) -> [Kernels; 2] {
     ]
 }
 
-/// The release build alone.
+/// One build alone: the release build for `scan`, another one for `scan.nvrtc`.
 pub(crate) fn release(name: &str) -> Kernels {
     Kernels::load(format!("{name}.ptx"), false)
 }
@@ -148,6 +148,11 @@ impl Arg {
         Self::Value(bytes_of(&[value]))
     }
 
+    /// A pointer to `count` elements of zero bytes.
+    pub(crate) fn zeros<T: Value>(count: usize) -> Self {
+        Self::Buffer(vec![0; count * T::BYTES])
+    }
+
     /// What a buffer holds now.
     pub(crate) fn values<T: Value>(&self) -> Vec<T> {
         let Self::Buffer(bytes) = self else {
@@ -177,7 +182,7 @@ macro_rules! values {
         }
     )*};
 }
-values!(u8, i32, u32, i64, u64, f32, f64);
+values!(i8, u8, i16, u16, i32, u32, i64, u64, i128, u128, f32, f64);
 
 pub(crate) fn bytes_of<T: Value>(values: &[T]) -> Vec<u8> {
     values.iter().flat_map(|value| value.bytes()).collect()
@@ -218,6 +223,11 @@ impl Random {
 
     pub(crate) fn i32(&mut self) -> i32 {
         self.u32().cast_signed()
+    }
+
+    /// An integer of any magnitude.
+    pub(crate) fn spread(&mut self) -> i64 {
+        self.u64().cast_signed() >> (self.u32() % 64)
     }
 
     /// Between -1000 and 1000, with all bits of the fraction in use.

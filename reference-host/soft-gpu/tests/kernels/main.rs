@@ -4,10 +4,13 @@
 //! `fma`), the reference follows each build's own PTX.
 
 mod calls;
+mod control_flow;
 mod device;
 mod division;
 mod histogram;
+mod integers;
 mod mandelbrot;
+mod memories;
 mod reduction;
 mod scan;
 mod sha;

@@ -33,6 +33,8 @@ pub(crate) struct Module<'s> {
     pub(crate) target: Vec<Name<'s>>,
     /// `.address_size`, where given.
     pub(crate) address_size: Option<(u64, Pos)>,
+    /// Whether there is a `.section .debug_…`.
+    pub(crate) debug_section: bool,
     pub(crate) items: Vec<Item<'s>>,
     /// Pool for [`Instr::modifiers`] and [`Instr::operands`], and the nested lists of [`Operand`].
     pub(crate) modifiers: Vec<Name<'s>>,

@@ -1,15 +1,15 @@
 //! What is refused and what is taken, and that NVIDIA's own assembler agrees.
 //!
 //! `tests/refused/*.ptx` are broken in one way each and `positions.txt` beside them says where; `tests/accepted/*.ptx`
-//! are good in unusual ways. The assembler is found through `PTXAS` or in the repository's `.venv`
-//! (`scripts/ptxas.sh` puts it there). Without it those tests say so and, where `CI` is set, fail.
-#![allow(clippy::print_stderr, reason = "a skipped comparison must be seen")]
+//! are good in unusual ways. Without the assembler those tests say so and, where `CI` is set, fail.
+
+mod ptxas;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use ptxas::{Verdict, assemble, package, ptx_files, ptxas, repository};
 use soft_gpu::Module;
 
 #[test]
@@ -75,9 +75,10 @@ fn every_good_source_is_taken() {
 fn ptxas_refuses_the_same_broken_sources() {
     let Some(ptxas) = ptxas() else { return };
     for path in sources("tests/refused") {
+        let verdict = assemble(&ptxas, &path);
         assert!(
-            assemble(&ptxas, &path).is_err(),
-            "ptxas takes {}",
+            matches!(verdict, Verdict::Refused(_)),
+            "{}: {verdict:?}",
             path.display()
         );
     }
@@ -87,50 +88,8 @@ fn ptxas_refuses_the_same_broken_sources() {
 fn ptxas_takes_the_same_good_sources() {
     let Some(ptxas) = ptxas() else { return };
     for path in sources("tests/accepted").into_iter().chain(kernels()) {
-        if let Err(message) = assemble(&ptxas, &path) {
-            panic!("ptxas refuses {}: {message}", path.display());
-        }
-    }
-}
-
-/// The assembler, or `None` after saying that it is missing.
-fn ptxas() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("PTXAS") {
-        return Some(path.into());
-    }
-    let pattern = repository().join(".venv/lib");
-    let pythons = fs::read_dir(pattern).into_iter().flatten().flatten();
-    let packages =
-        pythons.filter_map(|python| fs::read_dir(python.path().join("site-packages/nvidia")).ok());
-    let found = packages
-        .flatten()
-        .flatten()
-        .map(|package| package.path().join("bin/ptxas"))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let message =
-            "ptxas is not here, so nothing was compared with it: run scripts/ptxas.sh or set PTXAS";
-        assert!(std::env::var_os("CI").is_none(), "{message}");
-        eprintln!("SKIPPED: {message}");
-    }
-    found
-}
-
-/// Assembles one source; the error is what the assembler printed.
-fn assemble(ptxas: &Path, source: &Path) -> Result<(), String> {
-    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.cubin", stem(source)));
-    let output = Command::new(ptxas)
-        .args(["-arch", "sm_90"])
-        .arg(source)
-        .arg("-o")
-        .arg(&object)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("{} does not run: {error}", ptxas.display()));
-    match output.status.code() {
-        Some(0) => Ok(()),
-        Some(_) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        None => panic!("ptxas crashed on {}", source.display()),
+        let verdict = assemble(&ptxas, &path);
+        assert_eq!(verdict, Verdict::Taken, "{}", path.display());
     }
 }
 
@@ -147,22 +106,16 @@ fn positions() -> BTreeMap<String, String> {
 }
 
 fn kernels() -> Vec<PathBuf> {
-    ptx_files(&repository().join("fixtures/kernels"))
+    some(&repository().join("fixtures/kernels"))
 }
 
 fn sources(folder: &str) -> Vec<PathBuf> {
-    ptx_files(&package().join(folder))
+    some(&package().join(folder))
 }
 
-fn ptx_files(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("a folder entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-        .collect();
+fn some(folder: &Path) -> Vec<PathBuf> {
+    let files = ptx_files(folder);
     assert!(!files.is_empty(), "{} holds no source", folder.display());
-    files.sort();
     files
 }
 
@@ -171,12 +124,4 @@ fn stem(path: &Path) -> String {
         .expect("a file name")
         .to_string_lossy()
         .into_owned()
-}
-
-fn package() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn repository() -> PathBuf {
-    package().join("../..")
 }

@@ -58,6 +58,7 @@ impl<'s> Parser<'s> {
             version_pos: 0,
             target: Vec::new(),
             address_size: None,
+            debug_section: false,
             items: Vec::new(),
             modifiers: Vec::with_capacity(expected_stmts),
             operands: Vec::with_capacity(expected_stmts),
@@ -115,7 +116,10 @@ impl<'s> Parser<'s> {
         }
         let linkage = match cursor.text() {
             ".file" => return section::file(cursor),
-            ".section" => return section::section(cursor),
+            ".section" => {
+                self.module.debug_section |= section::section(cursor)?;
+                return Ok(());
+            }
             ".pragma" => return section::pragma(cursor),
             ".alias" => {
                 cursor.advance()?;

@@ -48,14 +48,17 @@ pub(super) fn pragma(cursor: &mut Cursor<'_>) -> Parse<()> {
     }
 }
 
-/// `.section name { … }`
-pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<()> {
+/// `.section name { … }`; whether it is a debugger's.
+pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<bool> {
     cursor.advance()?;
-    cursor.dot_word("the name of the section, such as `.debug_info`")?;
+    let name = cursor.dot_word("the name of the section, such as `.debug_info`")?;
     cursor.expect(Token::OpenBrace, "`{`")?;
     loop {
         match cursor.token {
-            Token::CloseBrace => return cursor.advance(),
+            Token::CloseBrace => {
+                cursor.advance()?;
+                return Ok(name.text.starts_with("debug_"));
+            }
             Token::Name => {
                 cursor.advance()?;
                 cursor.expect(Token::Colon, "`:` after a label")?;

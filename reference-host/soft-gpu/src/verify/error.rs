@@ -24,6 +24,9 @@ pub enum SemanticError {
         "unknown .target `{0}`: expected an architecture such as sm_75, or an option such as debug"
     )]
     UnknownTarget(String),
+    /// `.target debug` without what it promises.
+    #[error(".target debug needs a .section .debug_… of debugging information")]
+    NoDebugSection,
     /// Code for a newer device.
     #[error(".target {target} needs a newer device: this one runs code up to sm_{MAX_TARGET}")]
     TargetTooNew {
@@ -163,6 +166,24 @@ pub enum SemanticError {
         opcode: String,
         /// What it needs, for example `.target sm_80 or higher`.
         needed: &'static str,
+    },
+    /// Something that came with a later version of the PTX ISA.
+    #[error("{what} needs .version {major}.{minor} or later")]
+    RequiresVersion {
+        /// What needs it.
+        what: String,
+        /// The part of the version before the point.
+        major: u32,
+        /// The part after the point.
+        minor: u32,
+    },
+    /// Something that older targets do not have.
+    #[error("{what} needs .target sm_{target} or higher")]
+    RequiresTarget {
+        /// What needs it.
+        what: String,
+        /// The first architecture that has it.
+        target: u32,
     },
     /// A literal or constant out of its range.
     #[error("{what} is out of range: {value}")]

@@ -40,6 +40,42 @@ impl<'a> Inst<'a> {
         )
     }
 
+    /// Fails unless the source is of this `.version` or a later one, and for this `.target` or a higher one; `what` says what of
+    /// the instruction needs it, the opcode itself where it is empty.
+    pub(crate) fn requires(
+        &self,
+        body: &Body<'a>,
+        what: &str,
+        version: (u32, u32),
+        target: u32,
+    ) -> Checked<()> {
+        let named = || {
+            let blank = if what.is_empty() { "" } else { " " };
+            format!("`{}`{blank}{what}", self.opcode.text)
+        };
+        if body.ast.version < version {
+            let (major, minor) = version;
+            return fail(
+                self.opcode.pos,
+                SemanticError::RequiresVersion {
+                    what: named(),
+                    major,
+                    minor,
+                },
+            );
+        }
+        if body.target < target {
+            return fail(
+                self.opcode.pos,
+                SemanticError::RequiresTarget {
+                    what: named(),
+                    target,
+                },
+            );
+        }
+        Ok(())
+    }
+
     /// Operand `at`, which [`Inst::arity`] has shown to be there.
     pub(crate) fn operand(&self, at: usize) -> Checked<&'a Operand<'a>> {
         match self.operands.get(at) {

@@ -1,16 +1,20 @@
-//! The modifiers of one instruction, taken from left to right.
+//! The modifiers of one instruction, in whatever order they stand.
+//!
+//! As in ptxas, only types are told apart by their order; any other modifier may stand anywhere behind the opcode, but for the
+//! words that make an opcode of their own with it, such as the `lo` of `mul.lo`.
 
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use crate::ast::Name;
 use crate::exec::float::Rounding;
 use crate::types::Type;
 
-/// A cursor over an instruction's modifiers.
+/// An instruction's modifiers, and which of them have been taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers<'a> {
     pub(crate) opcode: Name<'a>,
     all: &'a [Name<'a>],
-    rest: &'a [Name<'a>],
+    /// A bit for each modifier taken; no instruction has as many modifiers as there are bits.
+    taken: u64,
 }
 
 impl<'a> Modifiers<'a> {
@@ -18,25 +22,57 @@ impl<'a> Modifiers<'a> {
         Self {
             opcode,
             all: words,
-            rest: words,
+            taken: 0,
         }
     }
 
-    /// Takes the next modifier if it is `word`.
+    /// The modifiers that have not been taken, with their places.
+    fn rest(&self) -> impl Iterator<Item = (usize, &'a Name<'a>)> + use<'a> {
+        let taken = self.taken;
+        self.all
+            .iter()
+            .enumerate()
+            .filter(move |(at, _)| taken.checked_shr(*at as u32).unwrap_or(0) & 1 == 0)
+    }
+
+    fn mark(&mut self, at: usize) {
+        self.taken |= 1u64.checked_shl(at as u32).unwrap_or(0);
+    }
+
+    /// Takes a modifier that is `word`.
     pub(crate) fn take(&mut self, word: &str) -> bool {
         self.take_one(&[word]).is_some()
     }
 
-    /// Takes the next modifier if it is one of `words`.
+    /// Takes the first modifier that is one of `words`.
     pub(crate) fn take_one(&mut self, words: &[&str]) -> Option<&'a str> {
-        let (first, rest) = self.rest.split_first()?;
-        words.contains(&first.text).then(|| {
-            self.rest = rest;
-            first.text
-        })
+        let (at, found) = self.rest().find(|(at, word)| {
+            *at < MOST_TAKEN && words.contains(&word.text) && self.may_stand(*at)
+        })?;
+        self.mark(at);
+        Some(found.text)
     }
 
-    /// Takes the next modifiers while they are among `words`; whether any was.
+    /// Whether one of `words` stands there and has not been taken.
+    pub(crate) fn has(&self, words: &[&str]) -> Option<&'a str> {
+        self.rest()
+            .find(|(at, word)| words.contains(&word.text) && self.may_stand(*at))
+            .map(|(_, word)| word.text)
+    }
+
+    /// A word that is part of the opcode stands behind nothing but other such words.
+    fn may_stand(&self, at: usize) -> bool {
+        let of_opcode = |word: &Name<'_>| is_part_of_opcode(self.opcode.text, word.text);
+        let Some(word) = self.all.get(at).filter(|word| of_opcode(word)) else {
+            return true;
+        };
+        match word.text {
+            "cta" | "cluster" | "warp" => at == 0,
+            _ => self.all.iter().take(at).all(of_opcode),
+        }
+    }
+
+    /// Takes all modifiers that are among `words`; whether any was.
     pub(crate) fn take_all(&mut self, words: &[&str]) -> bool {
         let mut any = false;
         while self.take_one(words).is_some() {
@@ -45,7 +81,7 @@ impl<'a> Modifiers<'a> {
         any
     }
 
-    /// Takes the next modifier, which must be one of `words`; `what` names them in the message.
+    /// Takes a modifier that must be one of `words`; `what` names them in the message.
     pub(crate) fn need_one(&mut self, words: &[&str], what: &'static str) -> Checked<&'a str> {
         match self.take_one(words) {
             Some(word) => Ok(word),
@@ -55,11 +91,12 @@ impl<'a> Modifiers<'a> {
 
     /// Takes a type, whichever it is.
     pub(crate) fn any_type(&mut self) -> Checked<Type> {
-        let Some((first, rest)) = self.rest.split_first() else {
+        let is_type = |word: &str| Type::of_word(word).is_some() || is_later_type(word);
+        let Some((at, first)) = self.rest().find(|(_, word)| is_type(word.text)) else {
             return self.missing("a type");
         };
         if let Some(ty) = Type::of_word(first.text) {
-            self.rest = rest;
+            self.mark(at);
             return Ok(ty);
         }
         if is_later_type(first.text) {
@@ -128,9 +165,9 @@ impl<'a> Modifiers<'a> {
 
     /// Checks that no modifier is left.
     pub(crate) fn end(&self) -> Checked<()> {
-        match self.rest.first() {
+        match self.rest().next() {
             None => Ok(()),
-            Some(extra) => self.unexpected(extra),
+            Some((_, extra)) => self.unexpected(extra),
         }
     }
 
@@ -152,12 +189,17 @@ impl<'a> Modifiers<'a> {
         )
     }
 
-    /// The modifier that comes next.
+    /// The first modifier that has not been taken.
     pub(crate) fn peek(&self) -> Option<&'a str> {
-        self.rest.first().map(|word| word.text)
+        self.rest().next().map(|(_, word)| word.text)
     }
 
-    /// Fails because `what` is not there, or because another word stands in its place.
+    /// The type that [`Modifiers::any_type`] would take.
+    pub(crate) fn next_type(&self) -> Option<Type> {
+        self.rest().find_map(|(_, word)| Type::of_word(word.text))
+    }
+
+    /// Fails because `what` is not there, or because another word is too many.
     pub(crate) fn missing<T>(&self, what: &'static str) -> Checked<T> {
         self.end()?;
         fail(
@@ -180,6 +222,23 @@ impl<'a> Modifiers<'a> {
         )
     }
 }
+
+/// Whether `opcode.word` is one opcode.
+fn is_part_of_opcode(opcode: &str, word: &str) -> bool {
+    match opcode {
+        "mul" | "mul24" | "mad" | "mad24" | "madc" | "dp2a" => matches!(word, "lo" | "hi" | "wide"),
+        "shf" => matches!(word, "l" | "r"),
+        "bar" | "barrier" => matches!(word, "warp" | "cta" | "cluster" | "red" | "arrive"),
+        "cvta" => word == "to",
+        "cvt" => word == "pack",
+        "brx" => word == "idx",
+        "fence" => word == "proxy",
+        _ => false,
+    }
+}
+
+/// How many modifiers of an instruction can be taken.
+const MOST_TAKEN: usize = 64;
 
 /// Types of the ISA that nothing here implements.
 fn is_later_type(word: &str) -> bool {

@@ -83,10 +83,20 @@ impl<'a> Verifier<'a> {
     fn run(&mut self) -> Checked<()> {
         self.check_version()?;
         self.check_target()?;
-        if let Some((size, pos)) = self.ast.address_size
-            && size != 64
-        {
-            return fail(pos, SemanticError::AddressSize(size));
+        if let Some((size, pos)) = self.ast.address_size {
+            if size != 64 {
+                return fail(pos, SemanticError::AddressSize(size));
+            }
+            if self.ast.version < (2, 3) {
+                return fail(
+                    pos,
+                    SemanticError::RequiresVersion {
+                        what: ".address_size".to_owned(),
+                        major: 2,
+                        minor: 3,
+                    },
+                );
+            }
         }
         self.common_shared_bytes = self.common_shared()?;
         for item in &self.ast.items {
@@ -173,7 +183,7 @@ impl<'a> Verifier<'a> {
             2 => 3,
             3 => 2,
             4 => 3,
-            5 => 0,
+            5 => 1,
             6 => 5,
             7 | 8 => 8,
             super::error::MAX_VERSION_MAJOR => super::error::MAX_VERSION_MINOR,
@@ -193,56 +203,81 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
+    /// The first word is the architecture that counts; options and more architectures may follow.
     fn check_target(&mut self) -> Checked<()> {
-        for word in &self.ast.target {
-            let Some(architecture) = word.text.strip_prefix("sm_") else {
-                if matches!(
-                    word.text,
-                    "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32"
-                ) {
-                    continue;
+        let mut texture_mode = None;
+        for (at, word) in self.ast.target.iter().enumerate() {
+            if at == 0 {
+                self.target = self.architecture(word)?;
+                if self.target > MAX_TARGET {
+                    return fail(
+                        word.pos,
+                        SemanticError::TargetTooNew {
+                            target: word.text.to_owned(),
+                        },
+                    );
                 }
-                return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
-            };
-            let number = architecture.trim_end_matches(['a', 'f']);
-            let Some(&(target, needed)) = ARCHITECTURES
-                .iter()
-                .find(|(known, _)| number.parse() == Ok(*known))
-            else {
-                return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
-            };
-            if self.target != 0 {
-                return fail(
-                    word.pos,
-                    SemanticError::Duplicate(".target architecture".to_owned()),
-                );
+                continue;
             }
-            if target > MAX_TARGET {
-                return fail(
-                    word.pos,
-                    SemanticError::TargetTooNew {
-                        target: word.text.to_owned(),
-                    },
-                );
+            match word.text {
+                "debug" if !self.ast.debug_section => {
+                    return fail(word.pos, SemanticError::NoDebugSection);
+                }
+                "debug" => {}
+                "texmode_unified" | "texmode_independent" => {
+                    if texture_mode.is_some_and(|mode| mode != word.text) {
+                        return fail(word.pos, SemanticError::Duplicate(word.text.to_owned()));
+                    }
+                    texture_mode = Some(word.text);
+                }
+                "map_f64_to_f32" if self.target < 13 => {
+                    return fail(
+                        word.pos,
+                        Unsupported::Declaration(".target map_f64_to_f32".to_owned()),
+                    );
+                }
+                _ => {
+                    self.architecture(word)?;
+                }
             }
-            if self.ast.version < needed {
-                return fail(
-                    self.ast.version_pos,
-                    SemanticError::Requires {
-                        opcode: format!(".target {}", word.text),
-                        needed: "a newer .version",
-                    },
-                );
-            }
-            self.target = target;
-        }
-        if self.target == 0 {
-            return fail(
-                self.ast.version_pos,
-                SemanticError::UnknownTarget("none".to_owned()),
-            );
         }
         Ok(())
+    }
+
+    /// The number in `sm_NN` or `compute_NN`, if the version knows it.
+    fn architecture(&self, word: &Name<'_>) -> Checked<u32> {
+        let number = word
+            .text
+            .strip_prefix("sm_")
+            .or_else(|| word.text.strip_prefix("compute_"));
+        // The family- and architecture-specific targets: of those that this device could run there is but one.
+        let (number, specific) = match number {
+            Some("90a") => (Some("90"), true),
+            number => (number, false),
+        };
+        let number = number.and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
+        let Some(&(target, needed)) = ARCHITECTURES
+            .iter()
+            .find(|(known, _)| number == Some(*known))
+        else {
+            return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
+        };
+        let suffixed = word.text.ends_with(['a', 'f']);
+        if suffixed && target <= MAX_TARGET && !specific {
+            return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
+        }
+        let (major, minor) = if specific { (8, 0) } else { needed };
+        if self.ast.version < (major, minor) {
+            return fail(
+                self.ast.version_pos,
+                SemanticError::RequiresVersion {
+                    what: format!(".target {}", word.text),
+                    major,
+                    minor,
+                },
+            );
+        }
+        Ok(target)
     }
 }
 

@@ -27,7 +27,7 @@ const CONVERTIBLE: &[Type] = &[
 ];
 
 pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    if matches!(inst.modifiers.peek(), Some("pack")) {
+    if inst.modifiers.has(&["pack"]).is_some() {
         return inst.modifiers.unsupported(".pack");
     }
     let integral = inst.modifiers.integral_rounding();
@@ -36,13 +36,11 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     } else {
         None
     };
-    if matches!(
-        inst.modifiers.peek(),
-        Some("rna" | "rs" | "relu" | "satfinite" | "scaled")
-    ) {
-        return inst
-            .modifiers
-            .unsupported(format!(".{}", inst.modifiers.peek().unwrap_or_default()));
+    if let Some(word) = inst
+        .modifiers
+        .has(&["rna", "rs", "relu", "satfinite", "scaled"])
+    {
+        return inst.modifiers.unsupported(format!(".{word}"));
     }
     let flush = inst.modifiers.take("ftz");
     let saturate = inst.modifiers.take("sat");

@@ -358,8 +358,7 @@ pub(super) fn sad<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn div<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let next = inst.modifiers.peek().unwrap_or_default();
-    if !INTEGERS.iter().any(|ty| ty.word() == next) {
+    if !inst.modifiers.next_type().is_some_and(Type::is_integer) {
         return float::div(body, inst);
     }
     let ty = inst.modifiers.type_of(INTEGERS)?;

@@ -66,7 +66,7 @@ pub(super) fn cnot<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    if matches!(inst.modifiers.peek(), Some("and" | "or")) {
+    if inst.modifiers.has(&["and", "or"]).is_some() {
         return inst.modifiers.unsupported("a predicate result");
     }
     let ty = inst.modifiers.type_of(&[Type::B32])?;

@@ -124,7 +124,7 @@ fn take_space<'a>(inst: &mut Inst<'a>) -> Checked<Space> {
     if let Some(ordering) = ordering {
         inst.modifiers.refuse(unordered_spaces(ordering))?;
     }
-    if inst.modifiers.peek() == Some("shared::cluster") {
+    if inst.modifiers.has(&["shared::cluster"]).is_some() {
         return inst.modifiers.unsupported("space .shared::cluster");
     }
     Ok(space_of(inst.modifiers.take_one(SPACES)))
@@ -183,9 +183,9 @@ fn elements<'a>(
 }
 
 pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let plain = inst.modifiers.peek();
+    let ordering = inst.modifiers.has(ORDERINGS);
     let space = take_space(&mut inst)?;
-    let ordered = plain.is_some_and(|word| word != "weak" && ORDERINGS.contains(&word));
+    let ordered = ordering.is_some_and(|word| word != "weak");
     if space != Space::Global || ordered {
         inst.modifiers.refuse(&["nc"])?;
     }
@@ -193,7 +193,7 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         inst.modifiers.refuse(SPACES)?;
     }
     inst.modifiers.take_all(LOAD_CACHES);
-    if inst.modifiers.peek() == Some("L2::cache_hint") {
+    if inst.modifiers.has(&["L2::cache_hint"]).is_some() {
         return inst.modifiers.unsupported(".L2::cache_hint");
     }
     let (count, ty) = take_elements(&mut inst)?;
@@ -239,7 +239,7 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 pub(super) fn st<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let space = take_space(&mut inst)?;
     inst.modifiers.take_all(STORE_CACHES);
-    if inst.modifiers.peek() == Some("L2::cache_hint") {
+    if inst.modifiers.has(&["L2::cache_hint"]).is_some() {
         return inst.modifiers.unsupported(".L2::cache_hint");
     }
     let (count, ty) = take_elements(&mut inst)?;
@@ -297,7 +297,7 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
         return inst.modifiers.missing("an operation");
     }
     inst.modifiers.take_one(SCOPES);
-    if inst.modifiers.peek() == Some("shared::cluster") {
+    if inst.modifiers.has(&["shared::cluster"]).is_some() {
         return inst.modifiers.unsupported("space .shared::cluster");
     }
     let space = space_of(
@@ -319,19 +319,16 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
             },
         );
     }
-    if matches!(
-        inst.modifiers.peek(),
-        Some("noftz" | "L2::cache_hint" | "v2" | "v4" | "v8")
-    ) {
-        return inst
-            .modifiers
-            .unsupported(format!(".{}", inst.modifiers.peek().unwrap_or_default()));
+    if let Some(word) = inst
+        .modifiers
+        .has(&["noftz", "L2::cache_hint", "v2", "v4", "v8"])
+    {
+        return inst.modifiers.unsupported(format!(".{word}"));
     }
-    if matches!(word, "cas" | "exch") && matches!(inst.modifiers.peek(), Some("b16" | "b128")) {
-        return inst.modifiers.unsupported(format!(
-            "type .{}",
-            inst.modifiers.peek().unwrap_or_default()
-        ));
+    if matches!(word, "cas" | "exch")
+        && let Some(ty) = inst.modifiers.has(&["b16", "b128"])
+    {
+        return inst.modifiers.unsupported(format!("type .{ty}"));
     }
     let ty = match word {
         "add" => {
@@ -416,7 +413,7 @@ pub(super) fn fence<'a>(_: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         inst.modifiers
             .need_one(&["cta", "gl", "sys"], "one of .cta, .gl, .sys")?;
     } else {
-        if inst.modifiers.peek() == Some("proxy") {
+        if inst.modifiers.has(&["proxy"]).is_some() {
             return inst.modifiers.unsupported(".proxy");
         }
         inst.modifiers

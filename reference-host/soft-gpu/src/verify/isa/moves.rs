@@ -243,7 +243,7 @@ const WINDOWS: &[&str] = &[
 
 pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let to_space = inst.modifiers.take("to");
-    if inst.modifiers.peek() == Some("shared::cluster") {
+    if inst.modifiers.has(&["shared::cluster"]).is_some() {
         return inst.modifiers.unsupported("space .shared::cluster");
     }
     let (space, base) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);
@@ -278,7 +278,7 @@ pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn isspacep<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    if inst.modifiers.peek() == Some("shared::cluster") {
+    if inst.modifiers.has(&["shared::cluster"]).is_some() {
         return inst.modifiers.unsupported("space .shared::cluster");
     }
     let (space, _) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);

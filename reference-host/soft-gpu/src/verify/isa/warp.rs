@@ -13,11 +13,11 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if inst.opcode.text == "bar" && inst.modifiers.take("warp") {
         return bar_warp(body, inst);
     }
-    if inst.opcode.text == "barrier" && inst.modifiers.peek() == Some("cluster") {
+    if inst.opcode.text == "barrier" && inst.modifiers.has(&["cluster"]).is_some() {
         return inst.modifiers.unsupported(".cluster");
     }
     inst.modifiers.take("cta");
-    if inst.modifiers.peek() == Some("red") {
+    if inst.modifiers.has(&["red"]).is_some() {
         return inst.modifiers.unsupported(".red");
     }
     let arrive_only = inst
@@ -219,10 +219,7 @@ pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
         &["add", "min", "max", "and", "or", "xor"],
         "an operation such as .add",
     )?;
-    if inst.modifiers.peek() == Some("abs")
-        || inst.modifiers.peek() == Some("NaN")
-        || inst.modifiers.peek() == Some("f32")
-    {
+    if inst.modifiers.has(&["abs", "NaN", "f32"]).is_some() {
         return inst.modifiers.unsupported("type .f32");
     }
     let ty = match word {

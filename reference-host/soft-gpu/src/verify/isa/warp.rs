@@ -226,15 +226,7 @@ pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
         "add" | "min" | "max" => inst.modifiers.type_of(&[Type::U32, Type::S32])?,
         _ => inst.modifiers.type_of(&[Type::B32])?,
     };
-    if body.target < 80 {
-        return fail(
-            inst.opcode.pos,
-            SemanticError::Requires {
-                opcode: "redux".to_owned(),
-                needed: ".target sm_80 or higher",
-            },
-        );
-    }
+    inst.requires(body, "", (7, 0), 80)?;
     inst.modifiers.end()?;
     inst.arity(3)?;
     let op = match (word, ty) {

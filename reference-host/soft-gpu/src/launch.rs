@@ -171,12 +171,12 @@ fn check(
     if !within(block, MAX_BLOCK) || threads(block) > MAX_THREADS {
         return Err(ConfigError::Block { block });
     }
-    if let Some(bounds) = entry.required_block
+    if let Some(bounds) = entry.bounds.required_block
         && bounds != block
     {
         return Err(ConfigError::LaunchBounds { block, bounds });
     }
-    if let Some(bounds) = entry.max_block
+    if let Some(bounds) = entry.bounds.max_block
         && threads(block) > threads(bounds)
     {
         return Err(ConfigError::LaunchBounds { block, bounds });

@@ -5,6 +5,7 @@ use crate::error::PtxError;
 use crate::heap::Heap;
 use crate::memory::GLOBALS_BASE;
 use crate::output::Output;
+use crate::verify::LaunchBounds;
 use crate::{parser, verify};
 
 /// Verified and lowered PTX, ready to launch. Immutable and shareable between threads.
@@ -156,10 +157,7 @@ pub struct Entry {
     pub(crate) params: Vec<Param>,
     pub(crate) param_bytes: u32,
     pub(crate) static_shared_bytes: u32,
-    /// `.maxntid`
-    pub(crate) max_block: Option<[u32; 3]>,
-    /// `.reqntid`
-    pub(crate) required_block: Option<[u32; 3]>,
+    pub(crate) bounds: LaunchBounds,
 }
 
 impl Entry {

@@ -24,7 +24,7 @@ impl<'s> Parser<'s> {
         } else {
             Vec::new()
         };
-        let directives = directives(cursor)?;
+        let directives = directives(cursor, entry)?;
         let (body, end_pos) = match cursor.token {
             // Only a function may be declared with directives and without a body.
             Token::Semicolon if !entry || directives.is_empty() => {
@@ -70,7 +70,7 @@ impl<'s> Parser<'s> {
         } else {
             Vec::new()
         };
-        directives(cursor)?;
+        directives(cursor, false)?;
         cursor.expect(Token::Semicolon, "`;`")?;
         self.module
             .stmts
@@ -144,13 +144,13 @@ fn param<'s>(cursor: &mut Cursor<'s>) -> Parse<Param<'s>> {
     })
 }
 
-/// Performance and tuning directives between a header and its body.
-fn directives<'s>(cursor: &mut Cursor<'s>) -> Parse<Vec<(Name<'s>, Vec<u64>)>> {
+/// Directives between a header and its body: other ones for kernels than for device functions.
+fn directives<'s>(cursor: &mut Cursor<'s>, entry: bool) -> Parse<Vec<(Name<'s>, Vec<u64>)>> {
     let mut directives = Vec::new();
     while cursor.token == Token::Dot {
-        match cursor.text() {
-            ".pragma" => section::pragma(cursor)?,
-            ".maxntid" | ".reqntid" | ".reqnctapercluster" => {
+        match (cursor.text(), entry) {
+            (".pragma", true) => section::pragma(cursor)?,
+            (".maxntid" | ".reqntid" | ".reqnctapercluster", true) => {
                 let word = cursor.dot_word("a directive")?;
                 let mut numbers = vec![cursor.integer("a number")?];
                 while numbers.len() < 3 && cursor.eat(Token::Comma)? {
@@ -158,16 +158,16 @@ fn directives<'s>(cursor: &mut Cursor<'s>) -> Parse<Vec<(Name<'s>, Vec<u64>)>> {
                 }
                 directives.push((word, numbers));
             }
-            ".minnctapersm"
-            | ".maxnctapersm"
-            | ".maxnreg"
-            | ".maxclusterrank"
-            | ".abi_preserve"
-            | ".abi_preserve_control" => {
+            (".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank", true)
+            | (".abi_preserve" | ".abi_preserve_control", false) => {
                 let word = cursor.dot_word("a directive")?;
                 directives.push((word, vec![cursor.integer("a number")?]));
             }
-            ".noreturn" | ".explicitcluster" | ".blocksareclusters" => {
+            (".explicitcluster" | ".blocksareclusters", true) => {
+                directives.push((cursor.dot_word("a directive")?, Vec::new()));
+            }
+            // Once, and first.
+            (".noreturn", false) if directives.is_empty() => {
                 directives.push((cursor.dot_word("a directive")?, Vec::new()));
             }
             _ => return Err(cursor.misplaced("between the header and the body of a function")),

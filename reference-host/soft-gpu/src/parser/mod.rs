@@ -140,6 +140,9 @@ impl<'s> Parser<'s> {
             cursor.advance()?;
         }
         match cursor.text() {
+            ".entry" | ".func" if linkage == Linkage::Common => {
+                Err(cursor.misplaced("after `.common`"))
+            }
             ".entry" => self.function(linkage, true),
             ".func" => self.function(linkage, false),
             _ => {

@@ -30,6 +30,9 @@ pub(super) fn variables<'s>(
     mut declare: impl FnMut(Variable<'s>),
 ) -> Parse<()> {
     if cursor.at_word(".attribute") {
+        if space != VarSpace::Global {
+            return Err(cursor.misplaced("on a variable outside .global space"));
+        }
         attribute(cursor)?;
     }
     let align = alignment(cursor)?;
@@ -102,13 +105,14 @@ pub(super) fn attribute(cursor: &mut Cursor<'_>) -> Parse<()> {
     cursor.advance()?;
     cursor.expect(Token::OpenParen, "`(`")?;
     loop {
-        cursor.dot_word("an attribute such as `.managed`")?;
-        if cursor.eat(Token::OpenParen)? {
+        if cursor.eat_word(".unified")? {
+            cursor.expect(Token::OpenParen, "`(`")?;
             cursor.integer("a number")?;
-            while cursor.eat(Token::Comma)? {
-                cursor.integer("a number")?;
-            }
+            cursor.expect(Token::Comma, "`,`")?;
+            cursor.integer("a number")?;
             cursor.expect(Token::CloseParen, "`)`")?;
+        } else if !cursor.eat_word(".managed")? {
+            return Err(cursor.unexpected("`.managed` or `.unified`"));
         }
         if !cursor.eat(Token::Comma)? {
             return cursor.expect(Token::CloseParen, "`)`");
@@ -162,12 +166,7 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
 
 fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     if !cursor.at_constant() {
-        let (name, generic) = address(cursor)?;
-        let offset = if cursor.eat(Token::Plus)? {
-            cursor.offset()?
-        } else {
-            0
-        };
+        let (name, generic, offset) = address(cursor)?;
         return Ok(InitValue::Address {
             name,
             generic,
@@ -179,12 +178,12 @@ fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     match cursor.constant()? {
         Constant::Float(value) => Ok(InitValue::Float(value)),
         value if cursor.eat(Token::OpenParen)? => {
-            let (name, generic) = address(cursor)?;
+            let (name, generic, offset) = address(cursor)?;
             cursor.expect(Token::CloseParen, "`)` after the masked address")?;
             Ok(InitValue::Address {
                 name,
                 generic,
-                offset: 0,
+                offset,
                 mask: Some(mask(value, pos)?),
             })
         }
@@ -192,16 +191,21 @@ fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     }
 }
 
-/// `name` or `generic(name)`.
-fn address<'s>(cursor: &mut Cursor<'s>) -> Parse<(Name<'s>, bool)> {
-    let name =
+/// `name` or `generic(name)`, perhaps with an offset.
+fn address<'s>(cursor: &mut Cursor<'s>) -> Parse<(Name<'s>, bool, i64)> {
+    let mut name =
         cursor.name("an initial value: a constant, or the name of a variable or function")?;
-    if name.text != "generic" || !cursor.eat(Token::OpenParen)? {
-        return Ok((name, false));
+    let generic = name.text == "generic" && cursor.eat(Token::OpenParen)?;
+    if generic {
+        name = cursor.name("the name of a variable")?;
+        cursor.expect(Token::CloseParen, "`)`")?;
     }
-    let name = cursor.name("the name of a variable")?;
-    cursor.expect(Token::CloseParen, "`)`")?;
-    Ok((name, true))
+    let offset = if cursor.eat(Token::Plus)? {
+        cursor.offset()?
+    } else {
+        0
+    };
+    Ok((name, generic, offset))
 }
 
 fn mask(value: Constant, pos: Pos) -> Parse<u64> {

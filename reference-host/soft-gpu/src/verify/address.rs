@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::error::{Checked, SemanticError, fail};
 use super::operand::form;
-use super::symbols::Symbol;
+use super::symbols::{ParamRole, Symbol};
 use crate::ast::{Name, Operand, OperandKind, Pos};
 use crate::code::{Address, NONE, Op, Space};
 use crate::exec::ops::LaneOp;
@@ -221,6 +221,18 @@ impl<'a> Body<'a> {
                 let slot = self.fresh(Type::B64, name.pos)?;
                 self.lane(LaneOp::ZeroExtend, slot, narrow, 0, 0);
                 return Ok(slot);
+            }
+            Symbol::FrameParam {
+                role: ParamRole::Passed,
+                ..
+            } => {
+                return fail(
+                    name.pos,
+                    SemanticError::OperandForm {
+                        expected: "something that has an address",
+                        found: "a .param variable of the body",
+                    },
+                );
             }
             Symbol::FrameLocal { offset: at } | Symbol::FrameParam { offset: at, .. } => {
                 let slot = self.fresh(Type::B64, name.pos)?;

@@ -24,7 +24,7 @@ pub(crate) struct Body<'a> {
     pub(crate) prototypes: Vec<Prototype>,
     pub(crate) fixups: Fixups,
     /// Every function declared so far.
-    pub(crate) declared: Vec<DeclaredFunction>,
+    pub(crate) declared: Vec<DeclaredFunction<'a>>,
     /// Functions called or whose address was taken.
     pub(crate) used: Vec<(u32, Name<'a>)>,
     /// Registers of `.reg`-space results, stored to the frame at each return.

@@ -1,13 +1,14 @@
 //! One `.entry` or `.func`: parameters, statements, labels.
 
 use super::body::{Body, MAX_FRAME_BYTES, Prototype, sizes};
+use super::directives::LaunchBounds;
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::instruction::instruction;
 use super::isa;
 use super::labels::{Labels, declare_labels, resolve_labels};
 use super::module::{DeclaredFunction, Formal, Verifier};
 use super::special::is_special_name;
-use super::symbols::Symbol;
+use super::symbols::{ParamRole, Symbol};
 use super::variable::{declared_type, no_initialiser, shape, shape_of, wide_type_version};
 use crate::ast::{self, Linkage, Param, Stmt, VarSpace, Variable};
 use crate::code::{FormalParam, Function, NONE};
@@ -24,6 +25,7 @@ impl<'a> Verifier<'a> {
     /// A function's declaration or definition.
     pub(crate) fn function(&mut self, function: &'a ast::Function<'a>) -> Checked<()> {
         let index = self.declare_function(function)?;
+        let bounds = self.directives(function)?;
         let Some(range) = function.body else {
             return Ok(());
         };
@@ -42,7 +44,7 @@ impl<'a> Verifier<'a> {
         let mut lowered = self.body(function, stmts)?;
         self.scopes.close();
         if function.entry {
-            let entry = self.entry(function, index)?;
+            let entry = self.entry(function, index, bounds)?;
             crate::lower::hoist(self.code(), &mut lowered, entry.param_bytes);
             self.add_entry(entry);
         }
@@ -59,13 +61,19 @@ impl<'a> Verifier<'a> {
             return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
         }
         let new = DeclaredFunction {
+            name,
             entry: function.entry,
-            external: function.linkage == Linkage::Extern,
+            linkage: function.linkage,
+            noreturn: function
+                .directives
+                .iter()
+                .any(|(name, _)| name.text == "noreturn"),
             defined: false,
             params: formals(&function.params, self.ast.version)?,
             results: formals(&function.returns, self.ast.version)?,
         };
-        if new.external && function.body.is_some() {
+        self.parameter_forms(function)?;
+        if new.linkage == Linkage::Extern && function.body.is_some() {
             return fail(
                 name.pos,
                 SemanticError::InvalidDeclaration {
@@ -89,10 +97,19 @@ impl<'a> Verifier<'a> {
             self.scopes.resolve(name.text)
             && let Some(old) = self.declared.get(index as usize)
         {
-            if old.defined && function.body.is_some() {
+            if old.defined {
                 return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
             }
-            if old.entry != new.entry || old.params != new.params || old.results != new.results {
+            // A function declared .visible or .weak stays so where its definition does not repeat it.
+            let linked = old.linkage == new.linkage
+                || (matches!(old.linkage, Linkage::Visible | Linkage::Weak)
+                    && new.linkage == Linkage::Internal);
+            if !linked
+                || old.noreturn != new.noreturn
+                || old.entry != new.entry
+                || old.params != new.params
+                || old.results != new.results
+            {
                 return fail(
                     name.pos,
                     SemanticError::DeclarationMismatch(name.text.to_owned()),
@@ -111,8 +128,47 @@ impl<'a> Verifier<'a> {
         Ok(index)
     }
 
-    /// Lays out a kernel's parameters and notes its launch bounds.
-    fn entry(&self, function: &ast::Function<'a>, index: u32) -> Checked<Entry> {
+    /// Checks what parameters and results of a function alone must not be.
+    fn parameter_forms(&self, function: &ast::Function<'a>) -> Checked<()> {
+        let invalid = |param: &Param<'a>, reason| {
+            fail(
+                param.name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: param.name.text.to_owned(),
+                    reason,
+                },
+            )
+        };
+        for param in function.returns.iter().chain(&function.params) {
+            if param.name.text == "_" {
+                return invalid(param, "only a prototype's parameters have no names");
+            }
+        }
+        if let [_, second, ..] = function.returns.as_slice()
+            && function
+                .returns
+                .iter()
+                .any(|result| result.space == VarSpace::Param)
+        {
+            return invalid(second, "several results are in .reg space");
+        }
+        match function
+            .returns
+            .iter()
+            .find(|result| result.dims.contains(&None))
+        {
+            Some(result) => invalid(result, "a result needs a size"),
+            None => Ok(()),
+        }
+    }
+
+    /// Lays out a kernel's parameters.
+    fn entry(
+        &self,
+        function: &ast::Function<'a>,
+        index: u32,
+        bounds: LaunchBounds,
+    ) -> Checked<Entry> {
         let mut params = Vec::with_capacity(function.params.len());
         let mut end = 0u64;
         for param in &function.params {
@@ -126,27 +182,13 @@ impl<'a> Verifier<'a> {
                 align_bytes: shape.align as u32,
             });
         }
-        let bound = |word: &str| {
-            function
-                .directives
-                .iter()
-                .find(|(name, _)| name.text == word)
-                .map(|(_, numbers)| {
-                    let mut axes = [1u32; 3];
-                    for (axis, number) in axes.iter_mut().zip(numbers) {
-                        *axis = u32::try_from(*number).unwrap_or(u32::MAX);
-                    }
-                    axes
-                })
-        };
         Ok(Entry {
             name: function.name.text.to_owned(),
             function: index,
             params,
             param_bytes: end as u32,
             static_shared_bytes: self.module.kernel_shared_cursor as u32,
-            max_block: bound("maxntid"),
-            required_block: bound("reqntid"),
+            bounds,
         })
     }
 
@@ -305,7 +347,11 @@ impl<'a> Verifier<'a> {
                 Symbol::FrameParam {
                     offset,
                     bytes,
-                    written: result,
+                    role: if result {
+                        ParamRole::Result
+                    } else {
+                        ParamRole::Argument
+                    },
                 },
             );
         }
@@ -421,7 +467,7 @@ impl<'a> Verifier<'a> {
                     _ => Symbol::FrameParam {
                         offset,
                         bytes: shape.bytes as u32,
-                        written: true,
+                        role: ParamRole::Passed,
                     },
                 };
                 body.scopes.declare(name, symbol)
@@ -430,12 +476,12 @@ impl<'a> Verifier<'a> {
                 let symbol = self.shared(variable, !function.entry)?;
                 body.scopes.declare(name, symbol)
             }
-            VarSpace::Global | VarSpace::Const => fail(
-                name.pos,
-                Unsupported::Declaration(
-                    ".global and .const variables inside a function".to_owned(),
-                ),
-            ),
+            VarSpace::Global | VarSpace::Const => {
+                std::mem::swap(&mut self.scopes, &mut body.scopes);
+                let result = self.initialised(variable, Some(function.name.text));
+                std::mem::swap(&mut self.scopes, &mut body.scopes);
+                result
+            }
         }
     }
 }
@@ -460,6 +506,15 @@ fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
         return fail(
             param.ty.pos,
             Unsupported::Declaration("predicate parameters".to_owned()),
+        );
+    }
+    if param.space == VarSpace::Reg && !param.dims.is_empty() {
+        return fail(
+            param.name.pos,
+            SemanticError::InvalidDeclaration {
+                name: param.name.text.to_owned(),
+                reason: "a register is no array",
+            },
         );
     }
     wide_type_version(param.ty, version)?;

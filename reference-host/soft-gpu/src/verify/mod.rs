@@ -4,9 +4,12 @@
 //! instruction; `body` holds what is being built, and `operand`, `address` and `special` what instructions are made of.
 
 mod address;
+mod alias;
 mod body;
+mod directives;
 mod error;
 mod function;
+mod initialiser;
 mod instruction;
 mod isa;
 mod labels;
@@ -18,5 +21,6 @@ mod symbols;
 mod variable;
 
 pub(crate) use body::MAX_FRAME_BYTES;
+pub(crate) use directives::LaunchBounds;
 pub use error::{SemanticError, Unsupported};
 pub(crate) use module::verify;

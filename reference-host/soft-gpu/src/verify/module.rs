@@ -1,9 +1,12 @@
 //! Module-level directives: version, target, variables and functions in source order.
 
+use hashbrown::HashMap;
+
 use super::body::sizes;
 use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
 use super::symbols::Scopes;
-use crate::ast::{self, Item, Name, VarSpace};
+use super::variable::KnownVariable;
+use crate::ast::{self, Item, Linkage, Name, VarSpace};
 use crate::code::{Code, Function, NONE, Op, Runtime};
 use crate::error::{Location, PtxError, PtxErrorCause};
 use crate::module::{Entry, Module};
@@ -41,16 +44,22 @@ pub(crate) struct Verifier<'a> {
     /// Number of the function whose body is being verified.
     pub(crate) running: u32,
     /// Names of functions by index, with their declared shape.
-    pub(crate) declared: Vec<DeclaredFunction>,
+    pub(crate) declared: Vec<DeclaredFunction<'a>>,
+    /// Functions that are aliases, and the functions that they stand for.
+    pub(crate) aliases: Vec<(u32, u32)>,
+    /// Variables of the module in `.global` and `.const` space.
+    pub(crate) globals: HashMap<&'a str, KnownVariable>,
     /// Calls and address takings of functions, to check that each is defined.
     pub(crate) used: Vec<(u32, Name<'a>)>,
 }
 
 /// A function as declared or defined.
 #[derive(Clone, Debug)]
-pub(crate) struct DeclaredFunction {
+pub(crate) struct DeclaredFunction<'a> {
+    pub(crate) name: Name<'a>,
     pub(crate) entry: bool,
-    pub(crate) external: bool,
+    pub(crate) linkage: Linkage,
+    pub(crate) noreturn: bool,
     pub(crate) defined: bool,
     pub(crate) params: Vec<Formal>,
     pub(crate) results: Vec<Formal>,
@@ -76,6 +85,8 @@ impl<'a> Verifier<'a> {
             shared_cursor: 0,
             running: NONE,
             declared: Vec::new(),
+            aliases: Vec::new(),
+            globals: HashMap::new(),
             used: Vec::new(),
         }
     }
@@ -103,29 +114,27 @@ impl<'a> Verifier<'a> {
             match item {
                 Item::Variable(variable) => self.variable(variable)?,
                 Item::Function(function) => self.function(function)?,
-                Item::Alias { alias, aliasee } => {
-                    for name in [alias, aliasee] {
-                        if self.scopes.resolve(name.text).is_none() {
-                            return fail(
-                                name.pos,
-                                SemanticError::UnknownSymbol(name.text.to_owned()),
-                            );
-                        }
-                    }
-                    return fail(alias.pos, Unsupported::Declaration(".alias".to_owned()));
-                }
+                Item::Alias { alias, aliasee } => self.alias(*alias, *aliasee)?,
             }
         }
-        let mut undefined = Vec::new();
-        for &(function, name) in &self.used {
-            if self
-                .declared
-                .get(function as usize)
-                .is_some_and(|declared| !declared.defined)
-            {
-                undefined.push((function, name));
-            }
+        self.settle_aliases();
+        let undefined = |declared: &DeclaredFunction| !declared.defined;
+        let missing = self
+            .declared
+            .iter()
+            .find(|declared| undefined(declared) && declared.linkage != Linkage::Extern);
+        if let Some(missing) = missing {
+            let name = missing.name;
+            return fail(
+                name.pos,
+                SemanticError::UndefinedFunction(name.text.to_owned()),
+            );
         }
+        let used = std::mem::take(&mut self.used);
+        let undefined: Vec<_> = used
+            .into_iter()
+            .filter(|(function, _)| self.declared.get(*function as usize).is_some_and(undefined))
+            .collect();
         for (function, name) in undefined {
             self.supply(function, name)?;
         }

@@ -40,7 +40,7 @@ pub(crate) enum Symbol {
     FrameParam {
         offset: u32,
         bytes: u32,
-        written: bool,
+        role: ParamRole,
     },
     /// Index into the module's functions.
     Function(u32),
@@ -52,6 +52,17 @@ pub(crate) enum Symbol {
     CallTargets(u32),
     /// Index into the code's branch tables.
     BranchTable(u32),
+}
+
+/// What a `.param` variable of a device function is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParamRole {
+    /// A formal parameter: only read.
+    Argument,
+    /// A formal result: only written.
+    Result,
+    /// A variable of the body, to call with: without an address.
+    Passed,
 }
 
 impl Symbol {

@@ -2,14 +2,13 @@
 
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::module::Verifier;
-use super::operand::float_bits;
 use super::special::is_special_name;
 use super::symbols::{Resolved, Symbol};
-use crate::ast::{self, InitValue, Item, Linkage, Name, Stmt, VarSpace, Variable};
+use crate::ast::{Item, Linkage, Name, Stmt, VarSpace, Variable};
 use crate::code::NONE;
-use crate::memory::{CONST_BASE, GLOBALS_BASE, SHARED_BASE, function_address};
+use crate::memory::GLOBALS_BASE;
 use crate::module::{Placed, PlacedShared};
-use crate::types::{Kind, Type};
+use crate::types::Type;
 
 /// Most bytes of static shared memory in a kernel.
 pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
@@ -66,7 +65,17 @@ impl<'a> Verifier<'a> {
         }
         wide_type_version(variable.ty, self.ast.version)?;
         let symbol = match variable.space {
-            VarSpace::Global | VarSpace::Const => return self.initialised(variable),
+            VarSpace::Global | VarSpace::Const => return self.initialised(variable, None),
+            // Names of dynamic shared memory may be declared again.
+            VarSpace::Shared
+                if is_dynamic(variable)
+                    && matches!(
+                        self.scopes.resolve(variable.name.text),
+                        Some(Resolved::Symbol(Symbol::DynamicShared))
+                    ) =>
+            {
+                return self.shared(variable, true).map(drop);
+            }
             VarSpace::Shared => self.shared(variable, true)?,
             VarSpace::Reg | VarSpace::Local | VarSpace::Param => {
                 return fail(
@@ -128,13 +137,33 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// A `.global` or `.const` variable with its initial bytes.
-    pub(crate) fn initialised(&mut self, variable: &'a Variable<'a>) -> Checked<()> {
+    /// A `.global` or `.const` variable with its initial bytes; `owner` is the function around it, if there is one.
+    pub(crate) fn initialised(
+        &mut self,
+        variable: &'a Variable<'a>,
+        owner: Option<&str>,
+    ) -> Checked<()> {
         let name = variable.name;
-        if variable.linkage == Linkage::Extern {
+        let invalid = |reason| {
+            fail(
+                name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: name.text.to_owned(),
+                    reason,
+                },
+            )
+        };
+        let external = variable.linkage == Linkage::Extern;
+        if external && variable.init.is_some() {
+            return invalid("an .extern variable has no initialiser");
+        }
+        if variable.linkage == Linkage::Common && variable.space != VarSpace::Global {
+            return invalid(".common variables are in .global space");
+        }
+        if external && variable.dims.contains(&None) {
             return fail(
                 name.pos,
-                Unsupported::Declaration(format!(".extern variable {}", name.text)),
+                Unsupported::Declaration(format!(".extern variable {} without a size", name.text)),
             );
         }
         let mut shape = shape_of(variable)?;
@@ -159,6 +188,30 @@ impl<'a> Verifier<'a> {
             );
         }
         let constant = variable.space == VarSpace::Const;
+        let known = KnownVariable {
+            constant,
+            ty: shape.ty,
+            bytes: shape.bytes,
+            external,
+            start: 0,
+        };
+        if let (None, Some(old)) = (owner, self.globals.get_mut(name.text))
+            && (external || old.external)
+        {
+            // Declared before as .extern, or now of one that is there already.
+            if !old.is_like(&known) || (!external && variable.linkage == Linkage::Internal) {
+                return fail(
+                    name.pos,
+                    SemanticError::DeclarationMismatch(name.text.to_owned()),
+                );
+            }
+            old.external &= external;
+            let start = old.start;
+            return match &variable.init {
+                Some(init) => self.initialise(variable, init, start, &shape),
+                None => Ok(()),
+            };
+        }
         let (image, what, limit) = if constant {
             (
                 &mut self.module.const_image,
@@ -206,8 +259,16 @@ impl<'a> Verifier<'a> {
             }
         };
         self.scopes.declare(name, symbol)?;
+        if owner.is_none() {
+            let start = start as usize;
+            self.globals
+                .insert(name.text, KnownVariable { start, ..known });
+        }
         self.module.variables.push(Placed {
-            name: name.text.to_owned(),
+            name: match owner {
+                Some(function) => format!("{function}.{}", name.text),
+                None => name.text.to_owned(),
+            },
             constant,
             offset: start as usize,
             bytes: shape.bytes as usize,
@@ -215,133 +276,6 @@ impl<'a> Verifier<'a> {
         match &variable.init {
             Some(init) => self.initialise(variable, init, start as usize, &shape),
             None => Ok(()),
-        }
-    }
-
-    fn initialise(
-        &mut self,
-        variable: &Variable<'a>,
-        init: &ast::Init<'a>,
-        start: usize,
-        shape: &Shape,
-    ) -> Checked<()> {
-        let invalid = |pos, reason| {
-            fail(
-                pos,
-                SemanticError::InvalidInitialiser {
-                    name: variable.name.text.to_owned(),
-                    reason,
-                },
-            )
-        };
-        let width = shape.ty.bytes() as usize;
-        // Strides of nested braces, outermost first: array dimensions, then the elements of a vector type.
-        let mut extents: Vec<u64> = variable
-            .dims
-            .iter()
-            .map(|dim| dim.unwrap_or(u64::MAX))
-            .collect();
-        if variable.vector > 1 {
-            extents.push(u64::from(variable.vector));
-        }
-        for leaf in &init.leaves {
-            if leaf.path.len() > extents.len() || (leaf.path.is_empty() && !extents.is_empty()) {
-                return invalid(leaf.pos, "braces do not match the variable's dimensions");
-            }
-            let mut index = 0u64;
-            for (at, extent) in extents.iter().enumerate() {
-                let here = leaf.path.get(at).copied().map_or(0, u64::from);
-                if here >= *extent {
-                    return invalid(leaf.pos, "more values than elements");
-                }
-                index = if at == 0 {
-                    here
-                } else {
-                    index.saturating_mul(*extent).saturating_add(here)
-                };
-            }
-            let bits = match (&leaf.value, shape.ty.kind()) {
-                (InitValue::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => {
-                    *value as u64
-                }
-                (InitValue::Int(_), _) => {
-                    return invalid(leaf.pos, "an integer cannot initialise this type");
-                }
-                (InitValue::Float(float), Kind::Float | Kind::Bits) => float_bits(*float, shape.ty),
-                (InitValue::Float(_), _) => {
-                    return invalid(
-                        leaf.pos,
-                        "a floating-point value cannot initialise this type",
-                    );
-                }
-                (
-                    InitValue::Address {
-                        name,
-                        generic,
-                        offset,
-                        mask,
-                    },
-                    Kind::Bits | Kind::Unsigned | Kind::Signed,
-                ) => {
-                    let address = self
-                        .initial_address(*name, *generic)?
-                        .wrapping_add_signed(*offset);
-                    match mask {
-                        // `0xFF00(name)` takes the byte under the mask.
-                        Some(mask) if *mask != 0 => {
-                            (address & mask) >> (mask.trailing_zeros() & !7)
-                        }
-                        _ if width < 4 => {
-                            return invalid(leaf.pos, "an address needs at least 32 bits");
-                        }
-                        _ => address,
-                    }
-                }
-                (InitValue::Address { .. }, _) => {
-                    return invalid(leaf.pos, "an address cannot initialise this type");
-                }
-            };
-            let image = if variable.space == VarSpace::Const {
-                &mut self.module.const_image
-            } else {
-                &mut self.module.global_image
-            };
-            let offset = (index as usize).saturating_mul(width);
-            if offset.saturating_add(width) as u64 > shape.bytes {
-                return invalid(leaf.pos, "more values than elements");
-            }
-            image.write(
-                start,
-                offset,
-                bits.to_le_bytes().get(..width).unwrap_or_default(),
-            );
-        }
-        Ok(())
-    }
-
-    fn initial_address(&mut self, name: Name<'a>, generic: bool) -> Checked<u64> {
-        match self.scopes.resolve(name.text) {
-            Some(Resolved::Symbol(symbol)) => match symbol {
-                Symbol::Global { address } => Ok(address),
-                Symbol::Const { offset } => {
-                    Ok(u64::from(offset) | if generic { CONST_BASE } else { 0 })
-                }
-                Symbol::Shared { offset } => {
-                    Ok(u64::from(offset) | if generic { SHARED_BASE } else { 0 })
-                }
-                Symbol::Function(function) => {
-                    self.used.push((function, name));
-                    Ok(function_address(function))
-                }
-                other => fail(
-                    name.pos,
-                    SemanticError::OperandForm {
-                        expected: "a variable or a function",
-                        found: other.form(),
-                    },
-                ),
-            },
-            _ => fail(name.pos, SemanticError::UnknownSymbol(name.text.to_owned())),
         }
     }
 }
@@ -362,6 +296,24 @@ pub(crate) fn no_initialiser(variable: &Variable<'_>) -> Checked<()> {
             },
         ),
         None => Ok(()),
+    }
+}
+
+/// A variable of the module as declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownVariable {
+    constant: bool,
+    ty: Type,
+    bytes: u64,
+    /// Declared .extern and not defined so far.
+    external: bool,
+    /// Where it starts in its image.
+    start: usize,
+}
+
+impl KnownVariable {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.constant, self.ty, self.bytes) == (other.constant, other.ty, other.bytes)
     }
 }
 

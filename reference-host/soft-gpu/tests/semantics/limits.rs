@@ -33,7 +33,7 @@ fn registers_in_use() {
 fn parameters_of_a_function() {
     let source = |count: u32| {
         let params: Vec<String> = (0..count).map(|at| format!(".param .b32 p{at}")).collect();
-        format!("{HEAD}.func f({});\n", params.join(", "))
+        format!("{HEAD}.extern .func f({});\n", params.join(", "))
     };
     assert_eq!(limit_of(&source(4096)), None);
     assert_eq!(limit_of(&source(4097)), Some((4097, 4096)));

@@ -5,6 +5,7 @@ mod bits;
 mod compare;
 mod control;
 mod convert;
+mod declarations;
 mod float;
 mod harness;
 mod integer;

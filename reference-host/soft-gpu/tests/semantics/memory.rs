@@ -197,7 +197,7 @@ fn variables_start_with_their_initialisers() {
          .global .align 8 .b8 raw[8] = {1, 2, 3, 4, 0xFF};\n\
          .global .f32 half = 0.5;\n.global .u32 matrix[][3] = {{1, 2}, {4, 5, 6}};\n\
          .global .u64 pointer = generic(table) + 4;\n.global .u64 data_pointer = matrix + 12;\n\
-         .const .f64 third = 0d3FD5555555555555;\n.global .s16 low = -2;\n.shared .u32 cell;\n.global .u64 shared_pointer = generic(cell);\n",
+         .const .f64 third = 0d3FD5555555555555;\n.global .s16 low = -2;\n",
         "ld.const.u32 %r1, [table+4]; st.global.u32 [%data], %r1;\n\
          ld.const.u32 %r1, [table+12]; st.global.u32 [%data+4], %r1;\n\
          ld.global.u32 %r1, [raw+4]; st.global.u32 [%data+8], %r1;\n\
@@ -206,8 +206,7 @@ fn variables_start_with_their_initialisers() {
          ld.global.u64 %u1, [pointer]; ld.u32 %r1, [%u1]; st.global.u32 [%data+20], %r1;\n\
          ld.global.u64 %u1, [data_pointer]; ld.global.u32 %r1, [%u1]; st.global.u32 [%data+24], %r1;\n\
          ld.const.u64 %u1, [third]; shr.u64 %u1, %u1, 32; cvt.u32.u64 %r1, %u1; st.global.u32 [%data+28], %r1;\n\
-         ld.global.s16 %r1, [low]; st.global.u32 [%data+32], %r1;\n\
-         st.shared.u32 [cell], 77; ld.global.u64 %u1, [shared_pointer]; ld.u32 %r1, [%u1]; st.global.u32 [%data+36], %r1;",
+         ld.global.s16 %r1, [low]; st.global.u32 [%data+32], %r1;",
     );
     let expected = [
         0x20,
@@ -219,9 +218,8 @@ fn variables_start_with_their_initialisers() {
         4,
         0x3FD5_5555,
         0xFFFF_FFFE,
-        77,
     ];
-    assert_eq!(kernel.run(10), expected);
+    assert_eq!(kernel.run(9), expected);
     assert_eq!(kernel.globals.variable("matrix").map(<[u8]>::len), Some(24));
     assert_eq!(
         kernel

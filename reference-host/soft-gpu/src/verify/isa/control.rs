@@ -9,6 +9,7 @@ use super::super::operand::form;
 use super::super::symbols::Symbol;
 use crate::ast::{Name, Operand, OperandKind};
 use crate::code::{Access, Address, CallSite, Element, NONE, Op, Passing, Space};
+use crate::exec::ops::LaneOp;
 use crate::types::Type;
 
 /// The name that an operand is.
@@ -218,11 +219,29 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let callee_name = name_of(parts.callee, "a function or a register")?;
     let (callee, results, params) = match body.symbol(callee_name)? {
         Symbol::Function(index) => {
+            let called = body.declared.get(index as usize);
+            if called.is_some_and(|called| called.entry) {
+                return fail(
+                    callee_name.pos,
+                    SemanticError::OperandForm {
+                        expected: "a device function",
+                        found: "a kernel",
+                    },
+                );
+            }
             body.used.push((index, callee_name));
             let (results, params) = body.signature(index);
             (Callee::Direct(index), results, params)
         }
-        Symbol::Register { slot, ty } if ty.bytes() == 8 && !ty.is_float() => {
+        Symbol::Register { slot, ty } if matches!(ty.bytes(), 4 | 8) && !ty.is_float() => {
+            // An assembler takes addresses of 32 bits too; no function has one.
+            let slot = if ty.bytes() == 8 {
+                slot
+            } else {
+                let wide = body.fresh(Type::B64, callee_name.pos)?;
+                body.lane(LaneOp::ZeroExtend, wide, slot, 0, 0);
+                wide
+            };
             let Some(name) = parts.prototype else {
                 return fail(
                     callee_name.pos,

@@ -5,6 +5,7 @@
 
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::ops::LaneOp;
+use crate::exec::rare::RareOp;
 use crate::exec::shape::Class;
 use crate::types::Type;
 
@@ -13,6 +14,8 @@ use crate::types::Type;
 pub(crate) enum Op {
     /// Each active lane for itself, registers only.
     Lane(LaneOp),
+    /// The same for operations kept out of the interpreter's loop.
+    Rare(RareOp),
     /// A basic block of `cost` micro-ops begins.
     Block { cost: u32 },
     /// Until the matching [`Op::Unguard`] only lanes with the predicate run; with none, `skip` micro-ops are passed over.
@@ -86,6 +89,18 @@ pub(crate) enum Op {
     ActiveMask { d: u32 },
     /// The whole of a function that the CUDA runtime supplies.
     Runtime(Runtime),
+}
+
+impl From<LaneOp> for Op {
+    fn from(op: LaneOp) -> Self {
+        Self::Lane(op)
+    }
+}
+
+impl From<RareOp> for Op {
+    fn from(op: RareOp) -> Self {
+        Self::Rare(op)
+    }
 }
 
 /// No register: an operand that was left out.
@@ -418,3 +433,6 @@ impl Code {
 
 /// Operation with no operands named yet.
 pub(crate) type LaneOpOf = fn(Slots) -> LaneOp;
+
+/// As [`LaneOpOf`], of those kept out of the interpreter's loop.
+pub(crate) type RareOpOf = fn(Slots) -> RareOp;

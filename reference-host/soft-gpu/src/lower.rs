@@ -7,8 +7,8 @@
 use hashbrown::HashMap;
 
 use crate::code::{Access, Code, Element, Function, NONE, Op, Space, Special};
-use crate::exec::lanes::RegisterCount;
-use crate::exec::shape::Class;
+use crate::exec::lanes::{RegisterCount, Slots};
+use crate::exec::shape::{Class, Shape};
 
 /// A register of one file.
 type Register = (Class, u32);
@@ -105,7 +105,7 @@ fn is_invariant(
     param_bytes: u32,
 ) -> bool {
     match op {
-        Op::Lane(_) => {
+        Op::Lane(_) | Op::Rare(_) => {
             let mut all = true;
             reads(code, op, |register| all &= invariant.contains(register));
             all
@@ -239,6 +239,15 @@ fn element_class(element: Element) -> Class {
     }
 }
 
+/// The operands of a lane operation.
+fn lane_operands(op: &Op) -> Option<(Shape, Slots)> {
+    match op {
+        Op::Lane(lane) => Some(lane.operands()),
+        Op::Rare(rare) => Some(rare.operands()),
+        _ => None,
+    }
+}
+
 /// Calls `f` for every register that an operation writes.
 fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
     let mut optional = |class, slot| {
@@ -247,8 +256,10 @@ fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         }
     };
     match *op {
-        Op::Lane(lane) => {
-            let (shape, slots) = lane.operands();
+        Op::Lane(_) | Op::Rare(_) => {
+            let Some((shape, slots)) = lane_operands(op) else {
+                return;
+            };
             optional(shape.d, slots.d);
             if let (true, Some(class)) = (shape.writes_e, shape.e) {
                 optional(class, slots.e);
@@ -318,8 +329,10 @@ fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         )
     };
     match *op {
-        Op::Lane(lane) => {
-            let (shape, slots) = lane.operands();
+        Op::Lane(_) | Op::Rare(_) => {
+            let Some((shape, slots)) = lane_operands(op) else {
+                return;
+            };
             let sources = [
                 (shape.a, slots.a),
                 (shape.b, slots.b),

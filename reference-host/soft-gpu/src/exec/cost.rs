@@ -11,6 +11,7 @@ use crate::exec::ops::LaneOp;
 pub(crate) fn of(op: &Op) -> u32 {
     match op {
         Op::Lane(lane) => of_lane(*lane),
+        Op::Rare(_) => 40,
         Op::Load(_) | Op::Store(_) => 8,
         Op::Atomic(_) => 16,
         Op::Match { .. } => 60,

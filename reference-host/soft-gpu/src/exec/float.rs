@@ -113,7 +113,7 @@ pub(crate) fn saturate64(a: u64) -> u64 {
 ///
 /// Rounding such a sum once more, to a format at least two bits narrower, gives the correctly rounded result in any direction.
 #[inline(always)]
-fn add_to_odd(a: f64, b: f64) -> f64 {
+pub(super) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let b_part = sum - a;
     let a_part = sum - b_part;

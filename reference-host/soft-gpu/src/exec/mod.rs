@@ -1,21 +1,26 @@
 //! Execution: a grid is its blocks in order, a block its warps in turn, a warp its fragments, a fragment its micro-ops.
 
 mod access;
+mod approximate;
 mod atomic;
 pub(crate) mod bits;
 mod block;
 mod budget;
 mod build;
 pub(crate) mod cost;
+mod exact;
 mod exchange;
 pub(crate) mod float;
 pub(crate) mod form;
+mod half;
 pub(crate) mod lanes;
 mod linear;
 mod load;
 mod local;
 pub(crate) mod ops;
+mod packed;
 mod printf;
+pub(crate) mod rare;
 mod report;
 mod run;
 mod runtime;

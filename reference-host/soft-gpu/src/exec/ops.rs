@@ -423,7 +423,6 @@ lane_ops! {
     }
     of_pred {
         OnesOfPred = |bit| if bit { u32::MAX } else { 0 };
-        FloatOfPred = |bit| if bit { 1.0f32.to_bits() } else { 0 };
     }
     carry32 {
         AddCarry32 = |a, b, carry| {

@@ -6,7 +6,7 @@ use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::module::{DeclaredFunction, Formal};
 use super::symbols::{Resolved, Scopes, Symbol};
 use crate::ast::{self, Name, Operand, Pos, Slice};
-use crate::code::{Code, Function, LaneOpOf, NONE, Op};
+use crate::code::{Code, Function, NONE, Op};
 use crate::exec::cost;
 use crate::exec::lanes::Slots;
 use crate::types::Type;
@@ -114,8 +114,15 @@ impl<'a> Body<'a> {
     }
 
     /// Appends a lane operation.
-    pub(crate) fn lane(&mut self, op: LaneOpOf, d: u32, a: u32, b: u32, c: u32) {
-        self.emit(Op::Lane(op(Slots { d, a, b, c, e: 0 })));
+    pub(crate) fn lane<O: Into<Op>>(
+        &mut self,
+        op: impl FnOnce(Slots) -> O,
+        d: u32,
+        a: u32,
+        b: u32,
+        c: u32,
+    ) {
+        self.emit(op(Slots { d, a, b, c, e: 0 }).into());
     }
 
     /// Index of the next micro-op.

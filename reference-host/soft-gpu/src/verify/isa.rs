@@ -2,14 +2,19 @@
 //!
 //! To add an instruction, write its function in the file of its group, name it in [`find`], and give the executor its operation.
 
+mod approximate;
 mod compare;
 mod control;
 mod convert;
+mod fields;
 mod float;
+mod half;
 mod integer;
 mod logic;
 mod memory;
 mod moves;
+mod order;
+mod sign;
 mod warp;
 
 pub(crate) use control::{emit_return, frame_layout, load_register_param};
@@ -47,10 +52,10 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "sad" => Some(integer::sad),
         "div" => Some(integer::div),
         "rem" => Some(integer::rem),
-        "abs" => Some(integer::abs),
-        "neg" => Some(integer::neg),
-        "min" => Some(integer::min),
-        "max" => Some(integer::max),
+        "abs" => Some(sign::abs),
+        "neg" => Some(sign::neg),
+        "min" => Some(order::min),
+        "max" => Some(order::max),
         "popc" => Some(integer::popc),
         "clz" => Some(integer::clz),
         "brev" => Some(integer::brev),
@@ -58,17 +63,21 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "bfe" => Some(integer::bfe),
         "bfi" => Some(integer::bfi),
         "dp4a" => Some(integer::dp4a),
+        "dp2a" => Some(fields::dp2a),
+        "fns" => Some(fields::fns),
+        "szext" => Some(fields::szext),
+        "bmsk" => Some(fields::bmsk),
         "fma" => Some(float::fma),
-        "rcp" => Some(float::rcp),
-        "sqrt" => Some(float::sqrt),
-        "rsqrt" => Some(float::rsqrt),
-        "sin" => Some(float::sin),
-        "cos" => Some(float::cos),
-        "lg2" => Some(float::lg2),
-        "ex2" => Some(float::ex2),
-        "tanh" => Some(float::tanh),
-        "copysign" => Some(float::copysign),
-        "testp" => Some(float::testp),
+        "rcp" => Some(approximate::rcp),
+        "sqrt" => Some(approximate::sqrt),
+        "rsqrt" => Some(approximate::rsqrt),
+        "sin" => Some(approximate::sin),
+        "cos" => Some(approximate::cos),
+        "lg2" => Some(approximate::lg2),
+        "ex2" => Some(approximate::ex2),
+        "tanh" => Some(approximate::tanh),
+        "copysign" => Some(sign::copysign),
+        "testp" => Some(sign::testp),
         "and" => Some(logic::and),
         "or" => Some(logic::or),
         "xor" => Some(logic::xor),
@@ -123,13 +132,10 @@ pub(crate) fn is_unimplemented(opcode: &str) -> bool {
     const OPCODES: &[&str] = &[
         "alloca",
         "applypriority",
-        "bmsk",
         "cp",
         "createpolicy",
         "discard",
-        "dp2a",
         "elect",
-        "fns",
         "getctarank",
         "griddepcontrol",
         "istypep",
@@ -147,7 +153,6 @@ pub(crate) fn is_unimplemented(opcode: &str) -> bool {
         "suq",
         "sured",
         "sust",
-        "szext",
         "tensormap",
         "tex",
         "tld4",

@@ -199,6 +199,13 @@ impl<'a> Modifiers<'a> {
         self.rest().find_map(|(_, word)| Type::of_word(word.text))
     }
 
+    /// The word of the first type that has not been taken, also of one that [`Type`] does not have.
+    pub(crate) fn type_word(&self) -> Option<&'a str> {
+        self.rest()
+            .map(|(_, word)| word.text)
+            .find(|word| Type::of_word(word).is_some() || is_later_type(word))
+    }
+
     /// Fails because `what` is not there, or because another word is too many.
     pub(crate) fn missing<T>(&self, what: &'static str) -> Checked<T> {
         self.end()?;

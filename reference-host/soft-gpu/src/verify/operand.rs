@@ -143,12 +143,23 @@ impl<'a> Body<'a> {
 
     /// A literal as a register of type `ty`.
     fn literal(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
+        if matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) {
+            return fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "a register",
+                    found: form(&operand.kind),
+                },
+            );
+        }
         let bits = match (operand.kind, ty.kind()) {
             (OperandKind::Int(value), Kind::Pred) => {
                 return self.constant_predicate(value != 0, operand.pos);
             }
             (OperandKind::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => value as u64,
-            (OperandKind::Float(float), Kind::Float | Kind::Bits) => float_bits(float, ty),
+            (OperandKind::Float(float), Kind::Float | Kind::Bits) if ty.bytes() >= 4 => {
+                float_bits(float, ty)
+            }
             (ref other, Kind::Float) => {
                 return fail(
                     operand.pos,

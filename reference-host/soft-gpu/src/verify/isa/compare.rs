@@ -5,9 +5,12 @@
 use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
+use super::float::{flushed, only_f32};
+use super::half;
 use crate::ast::OperandKind;
 use crate::code::{LaneOpOf, NONE};
 use crate::exec::ops::LaneOp;
+use crate::exec::rare::RareOp;
 use crate::types::{Kind, Type};
 
 const COMPARABLE: &[Type] = &[
@@ -22,6 +25,24 @@ const COMPARABLE: &[Type] = &[
     Type::S64,
     Type::F32,
     Type::F64,
+];
+
+const HALVES_TOO: &[Type] = &[
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+    Type::F16,
+    Type::F16x2,
+    Type::Bf16,
+    Type::Bf16x2,
 ];
 
 const COMPARISONS: &[&str] = &[
@@ -141,16 +162,18 @@ fn take_test<'a>(inst: &mut Inst<'a>) -> Checked<Test> {
     })
 }
 
-/// Emits the comparison of operands 1 and 2 into predicate `result`.
+/// Emits the comparison of operands 1 and 2 into predicate `result`; of pairs, that of the upper or the lower halves.
 fn compare<'a>(
     body: &mut Body<'a>,
     inst: &Inst<'a>,
     test: &Test,
     ty: Type,
+    upper: bool,
     result: u32,
 ) -> Checked<()> {
-    super::float::only_f32(&inst.modifiers, test.flush, ty)?;
-    let Some(comparison) = comparison(test.word, ty) else {
+    // 16-bit floats are compared as single precision, which holds them exactly.
+    let compared = if half::is_half(ty) { Type::F32 } else { ty };
+    let Some(comparison) = comparison(test.word, compared) else {
         let opcode = format!("{}.{}", inst.opcode.text, test.word);
         return fail(
             inst.opcode.pos,
@@ -160,16 +183,9 @@ fn compare<'a>(
             },
         );
     };
-    let mut operands = [
-        body.source(inst.operand(1)?, ty)?,
-        body.source(inst.operand(2)?, ty)?,
-    ];
-    if test.flush {
-        for operand in &mut operands {
-            let flushed = body.fresh(ty, inst.opcode.pos)?;
-            body.lane(LaneOp::FlushF32, flushed, *operand, 0, 0);
-            *operand = flushed;
-        }
+    let mut operands = [0; 2];
+    for (at, operand) in operands.iter_mut().enumerate() {
+        *operand = compared_source(body, inst, at.saturating_add(1), ty, test.flush, upper)?;
     }
     if comparison.swap {
         operands.swap(0, 1);
@@ -181,8 +197,40 @@ fn compare<'a>(
     Ok(())
 }
 
+/// Operand `at` as it is compared.
+fn compared_source<'a>(
+    body: &mut Body<'a>,
+    inst: &Inst<'a>,
+    at: usize,
+    ty: Type,
+    flush: bool,
+    upper: bool,
+) -> Checked<u32> {
+    let pos = inst.opcode.pos;
+    if !half::is_half(ty) {
+        return flushed(body, inst, at, ty, flush);
+    }
+    let source = half::flushed(body, inst, at, ty, flush)?;
+    let source = match ty {
+        Type::F16x2 | Type::Bf16x2 => half::part(body, source, upper, pos)?,
+        _ => source,
+    };
+    let value = body.fresh(Type::F32, pos)?;
+    let op = half::either(ty, RareOp::F16ToF32, RareOp::Bf16ToF32);
+    body.lane(op, value, source, 0, 0);
+    Ok(value)
+}
+
+/// `.ftz` stands on single and half precision only.
+fn check_flush<'a>(inst: &Inst<'a>, test: &Test, ty: Type) -> Checked<()> {
+    match ty {
+        Type::F16 | Type::F16x2 => Ok(()),
+        _ => only_f32(&inst.modifiers, test.flush, ty),
+    }
+}
+
 /// The predicate operand `at`, negated where asked.
-fn combined<'a>(body: &mut Body<'a>, inst: &Inst<'a>, at: usize) -> Checked<u32> {
+pub(super) fn combined<'a>(body: &mut Body<'a>, inst: &Inst<'a>, at: usize) -> Checked<u32> {
     let (slot, negated) = body.predicate(inst.operand(at)?)?;
     if !negated {
         return Ok(slot);
@@ -194,8 +242,14 @@ fn combined<'a>(body: &mut Body<'a>, inst: &Inst<'a>, at: usize) -> Checked<u32>
 
 pub(super) fn setp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let test = take_test(&mut inst)?;
-    let ty = inst.modifiers.type_of(COMPARABLE)?;
+    let ty = inst.modifiers.type_of(HALVES_TOO)?;
     inst.modifiers.end()?;
+    check_flush(&inst, &test, ty)?;
+    match ty {
+        Type::F16 | Type::F16x2 => inst.requires(body, ty.word(), (4, 2), 53)?,
+        Type::Bf16 | Type::Bf16x2 => inst.requires(body, ty.word(), (7, 8), 90)?,
+        _ => {}
+    }
     inst.arity(if test.combine.is_some() { 4 } else { 3 })?;
     let (first, second) = match inst.operand(0)?.kind {
         OperandKind::Pair(first, second) => (
@@ -205,19 +259,41 @@ pub(super) fn setp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         _ => (Some(inst.operand(0)?), None),
     };
     let pos = inst.opcode.pos;
+    if second.is_none() && matches!(ty, Type::F16x2 | Type::Bf16x2) {
+        // Assemblers take it; the ISA does not say which half it tests.
+        return inst.modifiers.unsupported("one result of two comparisons");
+    }
+    if second.is_some() && matches!(ty, Type::F16 | Type::Bf16) {
+        return fail(
+            inst.operand(0)?.pos,
+            SemanticError::OperandForm {
+                expected: "one predicate",
+                found: "a pair of destinations",
+            },
+        );
+    }
     if let (Some(first), None, None) = (first, second, test.combine) {
         let d = body.dest_or_sink(first, Type::Pred)?;
-        return compare(body, &inst, &test, ty, d);
+        return compare(body, &inst, &test, ty, false, d);
     }
+    let pairs = matches!(ty, Type::F16x2 | Type::Bf16x2);
     // Both results are computed before either is written: the combining predicate may be a destination too.
     let result = body.fresh(Type::Pred, pos)?;
-    compare(body, &inst, &test, ty, result)?;
+    compare(body, &inst, &test, ty, false, result)?;
+    let of_second = if pairs {
+        let upper = body.fresh(Type::Pred, pos)?;
+        compare(body, &inst, &test, ty, true, upper)?;
+        upper
+    } else {
+        result
+    };
     let third = match test.combine {
         Some(_) => combined(body, &inst, 3)?,
         None => NONE,
     };
     let mut outputs = Vec::with_capacity(2);
-    for (operand, negate) in [(first, false), (second, true)] {
+    // The second result is the first one's opposite, or that of the upper halves.
+    for (operand, result, negate) in [(first, result, false), (second, of_second, !pairs)] {
         let Some(operand) = operand else { continue };
         let d = body.dest_or_sink(operand, Type::Pred)?;
         let value = body.fresh(Type::Pred, pos)?;
@@ -244,30 +320,97 @@ pub(super) fn setp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn set<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    const RESULTS: &[Type] = &[
+        Type::U32,
+        Type::S32,
+        Type::F32,
+        Type::U16,
+        Type::S16,
+        Type::F16,
+        Type::F16x2,
+        Type::Bf16,
+        Type::Bf16x2,
+    ];
     let test = take_test(&mut inst)?;
-    let result_type = inst.modifiers.type_of(&[Type::U32, Type::S32, Type::F32])?;
-    let ty = inst.modifiers.type_of(COMPARABLE)?;
+    let result_type = inst.modifiers.type_of(RESULTS)?;
+    let ty = inst.modifiers.type_of(HALVES_TOO)?;
     inst.modifiers.end()?;
+    check_flush(&inst, &test, ty)?;
+    check_set(body, &inst, &test, result_type, ty)?;
     inst.arity(if test.combine.is_some() { 4 } else { 3 })?;
-    let result = body.fresh(Type::Pred, inst.opcode.pos)?;
-    compare(body, &inst, &test, ty, result)?;
-    if let Some(op) = test.combine {
-        let third = combined(body, &inst, 3)?;
-        body.lane(op, result, result, third, 0);
+    let pairs = matches!(ty, Type::F16x2 | Type::Bf16x2);
+    let pos = inst.opcode.pos;
+    let mut value = None;
+    for upper in [false, true] {
+        if upper && !pairs {
+            break;
+        }
+        let result = body.fresh(Type::Pred, pos)?;
+        compare(body, &inst, &test, ty, upper, result)?;
+        if let Some(op) = test.combine {
+            let third = combined(body, &inst, 3)?;
+            body.lane(op, result, result, third, 0);
+        }
+        let mask = true_bits(result_type, pairs, upper);
+        let mask = body.constant32(mask, pos)?;
+        let word = body.fresh(Type::B32, pos)?;
+        body.lane(LaneOp::OnesOfPred, word, result, 0, 0);
+        body.lane(LaneOp::And32, word, word, mask, 0);
+        if let Some(lower) = value {
+            body.lane(LaneOp::Or32, word, word, lower, 0);
+        }
+        value = Some(word);
     }
     let d = body.dest(inst.operand(0)?, result_type)?;
-    body.lane(
-        if result_type == Type::F32 {
-            LaneOp::FloatOfPred
-        } else {
-            LaneOp::OnesOfPred
-        },
-        d,
-        result,
-        0,
-        0,
-    );
+    body.lane(LaneOp::Mov32, d, value.unwrap_or(d), 0, 0);
     Ok(())
+}
+
+/// Which results `set` has for which sources, and from where on.
+fn check_set<'a>(
+    body: &Body<'a>,
+    inst: &Inst<'a>,
+    test: &Test,
+    result: Type,
+    ty: Type,
+) -> Checked<()> {
+    const INTEGERS: &[Type] = &[Type::U16, Type::S16, Type::U32, Type::S32];
+    const WORDS: &[Type] = &[Type::U32, Type::S32];
+    const OTHERS: &[Type] = &[Type::U32, Type::S32, Type::F32, Type::F16, Type::Bf16];
+    let integer = INTEGERS.contains(&result);
+    let types: &[Type] = match ty {
+        Type::F16 | Type::Bf16 if integer => INTEGERS,
+        Type::F16 if test.flush => &[Type::F16],
+        Type::F16 => &[Type::F16, Type::Bf16],
+        Type::Bf16 => &[Type::Bf16],
+        Type::F16x2 | Type::Bf16x2 if integer => WORDS,
+        Type::F16x2 => &[Type::F16x2],
+        Type::Bf16x2 => &[Type::Bf16x2],
+        _ => OTHERS,
+    };
+    inst.modifiers.check_type(result, types)?;
+    if half::is_brain(ty) || half::is_brain(result) {
+        inst.requires(body, "bf16", (7, 8), 90)
+    } else if half::is_half(ty) && integer {
+        inst.requires(body, ty.word(), (6, 5), 53)
+    } else if half::is_half(ty) || half::is_half(result) {
+        inst.requires(body, "f16", (4, 2), 53)
+    } else {
+        Ok(())
+    }
+}
+
+/// What `set` writes where the test holds: to the whole result, or to one half of it.
+fn true_bits(result: Type, pairs: bool, upper: bool) -> u32 {
+    let bits = match result {
+        Type::F32 => 1.0f32.to_bits(),
+        Type::F16 | Type::F16x2 => 0x3C00,
+        Type::Bf16 | Type::Bf16x2 => 0x3F80,
+        Type::U16 | Type::S16 => 0xFFFF,
+        _ if pairs => 0xFFFF,
+        _ => u32::MAX,
+    };
+    if upper { bits << 16 } else { bits }
 }
 
 pub(super) fn selp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
@@ -296,7 +439,7 @@ pub(super) fn slct<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let flush = inst.modifiers.take("ftz");
     let ty = inst.modifiers.type_of(COMPARABLE)?;
     let sign_type = inst.modifiers.type_of(&[Type::S32, Type::F32])?;
-    super::float::only_f32(&inst.modifiers, flush, sign_type)?;
+    only_f32(&inst.modifiers, flush, sign_type)?;
     inst.modifiers.end()?;
     inst.arity(4)?;
     let a = body.source(inst.operand(1)?, ty)?;

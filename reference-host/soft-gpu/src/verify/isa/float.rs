@@ -1,4 +1,4 @@
-//! Floating-point arithmetic.
+//! Floating-point sums and products.
 //!
 //! `.ftz` and `.sat` are lowered to operations of their own around the arithmetic one.
 //! Source: PTX ISA, "Floating Point Instructions".
@@ -7,31 +7,42 @@ use super::super::body::Body;
 use super::super::error::Checked;
 use super::super::instruction::Inst;
 use super::super::modifiers::Modifiers;
-use crate::code::LaneOpOf;
+use super::half;
+use crate::code::{LaneOpOf, Op, RareOpOf};
 use crate::exec::float::Rounding;
+use crate::exec::lanes::Slots;
 use crate::exec::ops::LaneOp;
+use crate::exec::rare::RareOp;
 use crate::types::Type;
 
-const FLOATS: &[Type] = &[Type::F32, Type::F64];
+const FLOATS: &[Type] = &[
+    Type::F32,
+    Type::F64,
+    Type::F16,
+    Type::F16x2,
+    Type::Bf16,
+    Type::Bf16x2,
+];
 
 /// The modifiers that stand before the type of a float instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Form {
     pub(super) rounding: Option<Rounding>,
     pub(super) flush: bool,
     pub(super) saturate: bool,
+    pub(super) relu: bool,
+    pub(super) oob: bool,
 }
 
 impl Form {
-    /// `{.rnd}{.ftz}{.sat}`
+    /// `{.rnd}{.ftz}{.sat}{.oob}{.relu}`
     pub(super) fn take(modifiers: &mut Modifiers<'_>) -> Self {
-        let rounding = modifiers.rounding();
-        let flush = modifiers.take("ftz");
-        let saturate = modifiers.take("sat");
         Self {
-            rounding,
-            flush,
-            saturate,
+            rounding: modifiers.rounding(),
+            flush: modifiers.take("ftz"),
+            saturate: modifiers.take("sat"),
+            relu: modifiers.take("relu"),
+            oob: modifiers.take("oob"),
         }
     }
 
@@ -41,7 +52,7 @@ impl Form {
         modifiers: &Modifiers<'_>,
         saturation: bool,
     ) -> Checked<()> {
-        modifiers.refuse(&["rn", "rz", "rm", "rp", "ftz"])?;
+        modifiers.refuse(&["rn", "rz", "rm", "rp", "ftz", "relu", "oob"])?;
         if self.saturate && !saturation {
             modifiers.refuse(&["sat"])?;
         }
@@ -59,7 +70,7 @@ pub(super) fn only_f32(modifiers: &Modifiers<'_>, given: bool, ty: Type) -> Chec
 }
 
 /// One source, flushed first where asked.
-fn flushed<'a>(
+pub(super) fn flushed<'a>(
     body: &mut Body<'a>,
     inst: &Inst<'a>,
     at: usize,
@@ -99,12 +110,12 @@ fn finish(body: &mut Body<'_>, ty: Type, d: u32, flush: bool, saturate: bool) {
 }
 
 /// `d = op(a)`.
-pub(super) fn unary<'a>(
+pub(super) fn unary<'a, O: Into<Op>>(
     body: &mut Body<'a>,
     inst: Inst<'a>,
     ty: Type,
     flush: bool,
-    op: LaneOpOf,
+    op: impl FnOnce(Slots) -> O,
 ) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(2)?;
@@ -116,13 +127,13 @@ pub(super) fn unary<'a>(
 }
 
 /// `d = op(a, b)`.
-pub(super) fn binary<'a>(
+pub(super) fn binary<'a, O: Into<Op>>(
     body: &mut Body<'a>,
     inst: Inst<'a>,
     ty: Type,
     flush: bool,
     saturate: bool,
-    op: LaneOpOf,
+    op: impl FnOnce(Slots) -> O,
 ) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(3)?;
@@ -134,7 +145,8 @@ pub(super) fn binary<'a>(
     Ok(())
 }
 
-fn rounded(rounding: Rounding, [nearest, zero, down, up]: [LaneOpOf; 4]) -> LaneOpOf {
+/// The operation of single precision for a rounding.
+pub(super) fn rounded(rounding: Rounding, [nearest, zero, down, up]: [LaneOpOf; 4]) -> LaneOpOf {
     match rounding {
         Rounding::Nearest => nearest,
         Rounding::Zero => zero,
@@ -143,13 +155,19 @@ fn rounded(rounding: Rounding, [nearest, zero, down, up]: [LaneOpOf; 4]) -> Lane
     }
 }
 
-/// Directed rounding of double precision is not implemented.
-fn nearest_only(modifiers: &Modifiers<'_>, rounding: Rounding) -> Checked<()> {
-    if rounding == Rounding::Nearest {
-        Ok(())
-    } else {
-        modifiers.unsupported("directed rounding of .f64")
+/// The operation of double precision for a rounding other than to the nearest.
+pub(super) fn directed(rounding: Rounding, [zero, down, up]: [RareOpOf; 3]) -> Option<RareOpOf> {
+    match rounding {
+        Rounding::Nearest => None,
+        Rounding::Zero => Some(zero),
+        Rounding::Down => Some(down),
+        Rounding::Up => Some(up),
     }
+}
+
+/// No modifier that only 16-bit types have.
+fn no_half_words(modifiers: &Modifiers<'_>) -> Checked<()> {
+    modifiers.refuse(&["relu", "oob"])
 }
 
 pub(super) fn add_or_sub<'a>(
@@ -159,10 +177,22 @@ pub(super) fn add_or_sub<'a>(
     ty: Type,
     subtract: bool,
 ) -> Checked<()> {
+    if half::is_half(ty) {
+        let ops = if subtract { half::SUB } else { half::ADD };
+        return half::binary(body, inst, form, ty, ops);
+    }
+    no_half_words(&inst.modifiers)?;
     only_f32(&inst.modifiers, form.flush || form.saturate, ty)?;
     let rounding = form.rounding.unwrap_or(Rounding::Nearest);
     if ty == Type::F64 {
-        nearest_only(&inst.modifiers, rounding)?;
+        let ops: [RareOpOf; 3] = if subtract {
+            [RareOp::SubRzF64, RareOp::SubRmF64, RareOp::SubRpF64]
+        } else {
+            [RareOp::AddRzF64, RareOp::AddRmF64, RareOp::AddRpF64]
+        };
+        if let Some(op) = directed(rounding, ops) {
+            return binary(body, inst, ty, false, false, op);
+        }
         let op = if subtract {
             LaneOp::SubF64
         } else {
@@ -216,11 +246,18 @@ pub(super) fn add_or_sub<'a>(
 
 pub(super) fn mul<'a>(body: &mut Body<'a>, inst: Inst<'a>, form: Form, ty: Type) -> Checked<()> {
     let ty = inst.modifiers.check_type(ty, FLOATS)?;
+    if half::is_half(ty) {
+        return half::binary(body, inst, form, ty, half::MUL);
+    }
+    no_half_words(&inst.modifiers)?;
     only_f32(&inst.modifiers, form.flush || form.saturate, ty)?;
     let rounding = form.rounding.unwrap_or(Rounding::Nearest);
     if ty == Type::F64 {
-        nearest_only(&inst.modifiers, rounding)?;
-        return binary(body, inst, ty, false, false, LaneOp::MulF64);
+        const DIRECTED: [RareOpOf; 3] = [RareOp::MulRzF64, RareOp::MulRmF64, RareOp::MulRpF64];
+        return match directed(rounding, DIRECTED) {
+            Some(op) => binary(body, inst, ty, false, false, op),
+            None => binary(body, inst, ty, false, false, LaneOp::MulF64),
+        };
     }
     let op = rounded(
         rounding,
@@ -240,241 +277,54 @@ pub(super) fn fma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let Some(rounding) = form.rounding else {
         return inst.modifiers.missing("one of .rn, .rz, .rm, .rp");
     };
-    only_f32(&inst.modifiers, form.flush || form.saturate, ty)?;
-    let op = if ty == Type::F64 {
-        nearest_only(&inst.modifiers, rounding)?;
-        LaneOp::FmaF64
-    } else {
-        rounded(
-            rounding,
-            [
-                LaneOp::FmaF32,
-                LaneOp::FmaRzF32,
-                LaneOp::FmaRmF32,
-                LaneOp::FmaRpF32,
-            ],
-        )
+    if half::is_half(ty) {
+        return half::fma(body, inst, form, ty);
+    }
+    fused(body, inst, form, rounding, ty)
+}
+
+/// `mad` of floats is `fma` on every target since sm_20.
+pub(super) fn mad<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let form = Form::take(&mut inst.modifiers);
+    let ty = inst.modifiers.type_of(&[Type::F32, Type::F64])?;
+    let Some(rounding) = form.rounding else {
+        return inst.modifiers.missing("one of .rn, .rz, .rm, .rp");
     };
+    fused(body, inst, form, rounding, ty)
+}
+
+fn fused<'a>(
+    body: &mut Body<'a>,
+    inst: Inst<'a>,
+    form: Form,
+    rounding: Rounding,
+    ty: Type,
+) -> Checked<()> {
+    const DIRECTED: [RareOpOf; 3] = [RareOp::FmaRzF64, RareOp::FmaRmF64, RareOp::FmaRpF64];
+    no_half_words(&inst.modifiers)?;
+    only_f32(&inst.modifiers, form.flush || form.saturate, ty)?;
     inst.modifiers.end()?;
     inst.arity(4)?;
     let a = flushed(body, &inst, 1, ty, form.flush)?;
     let b = flushed(body, &inst, 2, ty, form.flush)?;
     let c = flushed(body, &inst, 3, ty, form.flush)?;
     let d = body.dest(inst.operand(0)?, ty)?;
-    body.lane(op, d, a, b, c);
-    finish(body, ty, d, form.flush, form.saturate);
-    Ok(())
-}
-
-/// `mad` of floats is `fma` on every target since sm_20.
-pub(super) fn mad<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    fma(body, inst)
-}
-
-/// `{.approx | .full | .rnd}{.ftz}` before a type; approximate forms are computed to the nearest, which their error bounds include.
-fn approximate<'a>(inst: &mut Inst<'a>, words: &[&str]) -> Checked<(Rounding, bool, bool, Type)> {
-    let approx = inst.modifiers.take_one(words).is_some();
-    let rounding = if approx {
-        Some(Rounding::Nearest)
-    } else {
-        inst.modifiers.rounding()
-    };
-    let flush = inst.modifiers.take("ftz");
-    let ty = inst.modifiers.type_of(FLOATS)?;
-    let Some(rounding) = rounding else {
-        return inst.modifiers.missing("one of .approx, .rn, .rz, .rm, .rp");
-    };
-    if ty == Type::F64 && approx && inst.opcode.text == "rcp" {
-        if !flush {
-            return inst.modifiers.missing(".ftz");
-        }
-        return inst.modifiers.unsupported(".approx of .f64");
-    }
-    only_f32(&inst.modifiers, flush, ty)?;
-    if ty == Type::F64 {
-        if approx {
-            return inst.modifiers.unsupported(".approx of .f64");
-        }
-        nearest_only(&inst.modifiers, rounding)?;
-    }
-    Ok((rounding, flush, approx, ty))
-}
-
-pub(super) fn div<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let (rounding, flush, _, ty) = approximate(&mut inst, &["approx", "full"])?;
-    let op = match ty {
-        Type::F64 => LaneOp::DivF64,
-        _ => rounded(
-            rounding,
-            [
-                LaneOp::DivF32,
-                LaneOp::DivRzF32,
-                LaneOp::DivRmF32,
-                LaneOp::DivRpF32,
-            ],
-        ),
-    };
-    binary(body, inst, ty, flush, false, op)
-}
-
-pub(super) fn rcp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let (rounding, flush, _, ty) = approximate(&mut inst, &["approx"])?;
-    let op = match ty {
-        Type::F64 => LaneOp::RcpF64,
-        _ => rounded(
-            rounding,
-            [
-                LaneOp::RcpF32,
-                LaneOp::RcpRzF32,
-                LaneOp::RcpRmF32,
-                LaneOp::RcpRpF32,
-            ],
-        ),
-    };
-    unary(body, inst, ty, flush, op)
-}
-
-pub(super) fn sqrt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let (rounding, flush, _, ty) = approximate(&mut inst, &["approx"])?;
-    let op = match ty {
-        Type::F64 => LaneOp::SqrtF64,
-        _ => rounded(
-            rounding,
-            [
-                LaneOp::SqrtF32,
-                LaneOp::SqrtRzF32,
-                LaneOp::SqrtRmF32,
-                LaneOp::SqrtRpF32,
-            ],
-        ),
-    };
-    unary(body, inst, ty, flush, op)
-}
-
-pub(super) fn rsqrt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    inst.modifiers.need_one(&["approx"], ".approx")?;
-    let flush = inst.modifiers.take("ftz");
-    let ty = inst.modifiers.type_of(FLOATS)?;
-    if ty == Type::F64 && flush {
-        return inst.modifiers.unsupported(".ftz of .f64");
-    }
-    unary(
-        body,
-        inst,
-        ty,
-        flush,
-        if ty == Type::F64 {
-            LaneOp::RsqrtF64
-        } else {
-            LaneOp::RsqrtF32
-        },
-    )
-}
-
-/// `.approx{.ftz}.f32`
-fn transcendental<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, op: LaneOpOf) -> Checked<()> {
-    inst.modifiers.need_one(&["approx"], ".approx")?;
-    let flush = inst.modifiers.take("ftz");
-    let ty = inst.modifiers.type_of(&[Type::F32])?;
-    unary(body, inst, ty, flush, op)
-}
-
-pub(super) fn sin<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    transcendental(body, inst, LaneOp::SinF32)
-}
-
-pub(super) fn cos<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    transcendental(body, inst, LaneOp::CosF32)
-}
-
-pub(super) fn lg2<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    transcendental(body, inst, LaneOp::Lg2F32)
-}
-
-pub(super) fn ex2<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    transcendental(body, inst, LaneOp::Ex2F32)
-}
-
-pub(super) fn tanh<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    transcendental(body, inst, LaneOp::TanhF32)
-}
-
-pub(super) fn copysign<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let ty = inst.modifiers.type_of(FLOATS)?;
-    binary(
-        body,
-        inst,
-        ty,
-        false,
-        false,
-        if ty == Type::F32 {
-            LaneOp::CopysignF32
-        } else {
-            LaneOp::CopysignF64
-        },
-    )
-}
-
-pub(super) fn testp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    const TESTS: &[&str] = &[
-        "finite",
-        "infinite",
-        "number",
-        "notanumber",
-        "normal",
-        "subnormal",
-    ];
-    let test = inst.modifiers.need_one(TESTS, "a test such as .finite")?;
-    let ty = inst.modifiers.type_of(FLOATS)?;
-    inst.modifiers.end()?;
-    inst.arity(2)?;
-    let single = ty == Type::F32;
-    let op: LaneOpOf = match test {
-        "finite" => {
-            if single {
-                LaneOp::FiniteF32
-            } else {
-                LaneOp::FiniteF64
-            }
-        }
-        "infinite" => {
-            if single {
-                LaneOp::InfiniteF32
-            } else {
-                LaneOp::InfiniteF64
-            }
-        }
-        "number" => {
-            if single {
-                LaneOp::NumberF32
-            } else {
-                LaneOp::NumberF64
-            }
-        }
-        "notanumber" => {
-            if single {
-                LaneOp::NotNumberF32
-            } else {
-                LaneOp::NotNumberF64
-            }
-        }
-        "normal" => {
-            if single {
-                LaneOp::NormalF32
-            } else {
-                LaneOp::NormalF64
-            }
-        }
+    match (ty, directed(rounding, DIRECTED)) {
+        (Type::F64, Some(op)) => body.lane(op, d, a, b, c),
+        (Type::F64, None) => body.lane(LaneOp::FmaF64, d, a, b, c),
         _ => {
-            if single {
-                LaneOp::SubnormalF32
-            } else {
-                LaneOp::SubnormalF64
-            }
+            let op = rounded(
+                rounding,
+                [
+                    LaneOp::FmaF32,
+                    LaneOp::FmaRzF32,
+                    LaneOp::FmaRmF32,
+                    LaneOp::FmaRpF32,
+                ],
+            );
+            body.lane(op, d, a, b, c);
         }
-    };
-    let a = body.source(inst.operand(1)?, ty)?;
-    let d = body.dest(inst.operand(0)?, Type::Pred)?;
-    body.lane(op, d, a, 0, 0);
+    }
+    finish(body, ty, d, form.flush, form.saturate);
     Ok(())
 }

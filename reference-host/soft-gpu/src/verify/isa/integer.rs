@@ -5,10 +5,11 @@
 use super::super::body::Body;
 use super::super::error::Checked;
 use super::super::instruction::Inst;
-use super::float;
+use super::{approximate, float};
 use crate::code::{LaneOpOf, Op};
 use crate::exec::lanes::Slots;
 use crate::exec::ops::LaneOp;
+use crate::exec::rare::RareOp;
 use crate::types::Type;
 
 const INTEGERS: &[Type] = &[
@@ -28,15 +29,22 @@ const ARITHMETIC: &[Type] = &[
     Type::S64,
     Type::F32,
     Type::F64,
+    Type::F16,
+    Type::F16x2,
+    Type::Bf16,
+    Type::Bf16x2,
 ];
+/// What operands of pairs of integers are declared as: 32 untyped bits.
+pub(super) const PAIR: Type = Type::Bf16x2;
+
 const CARRYING: &[Type] = &[Type::U32, Type::S32, Type::U64, Type::S64];
 
 /// `d = op(a)` with all operands of one type.
-pub(super) fn unary<'a>(
+pub(super) fn unary<'a, O: Into<Op>>(
     body: &mut Body<'a>,
     inst: Inst<'a>,
     ty: Type,
-    op: LaneOpOf,
+    op: impl FnOnce(Slots) -> O,
 ) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(2)?;
@@ -47,11 +55,11 @@ pub(super) fn unary<'a>(
 }
 
 /// `d = op(a, b)` with all operands of one type.
-pub(super) fn binary<'a>(
+pub(super) fn binary<'a, O: Into<Op>>(
     body: &mut Body<'a>,
     inst: Inst<'a>,
     ty: Type,
-    op: LaneOpOf,
+    op: impl FnOnce(Slots) -> O,
 ) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(3)?;
@@ -63,12 +71,12 @@ pub(super) fn binary<'a>(
 }
 
 /// `d = op(a, b, c)`, destination and addend of type `wide`, factors of type `ty`.
-pub(super) fn ternary<'a>(
+pub(super) fn ternary<'a, O: Into<Op>>(
     body: &mut Body<'a>,
     inst: Inst<'a>,
     ty: Type,
     wide: Type,
-    op: LaneOpOf,
+    op: impl FnOnce(Slots) -> O,
 ) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(4)?;
@@ -93,6 +101,11 @@ fn add_or_sub<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, subtract: bool) -> Ch
         return carry_chain(body, inst, subtract, false, true);
     }
     let form = float::Form::take(&mut inst.modifiers);
+    if !subtract && inst.modifiers.take_one(&["u16x2", "s16x2"]).is_some() {
+        form.none_but_saturation(&inst.modifiers, false)?;
+        inst.requires(body, "of pairs", (8, 0), 90)?;
+        return binary(body, inst, PAIR, RareOp::AddPairs);
+    }
     let ty = inst.modifiers.type_of(ARITHMETIC)?;
     if ty.is_float() {
         return float::add_or_sub(body, inst, form, ty, subtract);
@@ -145,6 +158,9 @@ fn emit_carry<'a>(
     [d, a, b]: [u32; 3],
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
+    if ty.bytes() == 8 {
+        inst.requires(body, "of 64 bits with a carry", (4, 3), 0)?;
+    }
     let flag = body.carry(pos)?;
     let input = if carry_in {
         flag
@@ -359,7 +375,7 @@ pub(super) fn sad<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 
 pub(super) fn div<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if !inst.modifiers.next_type().is_some_and(Type::is_integer) {
-        return float::div(body, inst);
+        return approximate::div(body, inst);
     }
     let ty = inst.modifiers.type_of(INTEGERS)?;
     let op: LaneOpOf = match ty {
@@ -384,89 +400,6 @@ pub(super) fn rem<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         _ => LaneOp::RemS64,
     };
     binary(body, inst, ty, op)
-}
-
-pub(super) fn abs<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let flush = inst.modifiers.take("ftz");
-    let ty = inst
-        .modifiers
-        .type_of(&[Type::S16, Type::S32, Type::S64, Type::F32, Type::F64])?;
-    float::only_f32(&inst.modifiers, flush, ty)?;
-    match ty {
-        Type::S16 => unary(body, inst, ty, LaneOp::AbsS16),
-        Type::S32 => unary(body, inst, ty, LaneOp::AbsS32),
-        Type::S64 => unary(body, inst, ty, LaneOp::AbsS64),
-        Type::F32 => float::unary(body, inst, ty, flush, LaneOp::AbsF32),
-        _ => float::unary(body, inst, ty, false, LaneOp::AbsF64),
-    }
-}
-
-pub(super) fn neg<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let flush = inst.modifiers.take("ftz");
-    let ty = inst
-        .modifiers
-        .type_of(&[Type::S16, Type::S32, Type::S64, Type::F32, Type::F64])?;
-    float::only_f32(&inst.modifiers, flush, ty)?;
-    match ty {
-        Type::S16 => unary(body, inst, ty, LaneOp::NegI16),
-        Type::S32 => unary(body, inst, ty, LaneOp::NegI32),
-        Type::S64 => unary(body, inst, ty, LaneOp::NegI64),
-        Type::F32 => float::unary(body, inst, ty, flush, LaneOp::NegF32),
-        _ => float::unary(body, inst, ty, false, LaneOp::NegF64),
-    }
-}
-
-pub(super) fn min<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    min_or_max(body, inst, true)
-}
-
-pub(super) fn max<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
-    min_or_max(body, inst, false)
-}
-
-fn min_or_max<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, min: bool) -> Checked<()> {
-    let flush = inst.modifiers.take("ftz");
-    let nan = inst.modifiers.take("NaN");
-    if inst.modifiers.take("xorsign") {
-        return inst.modifiers.unsupported(".xorsign.abs");
-    }
-    if inst.modifiers.take("relu") {
-        return inst.modifiers.unsupported(".relu");
-    }
-    let ty = inst.modifiers.type_of(ARITHMETIC)?;
-    float::only_f32(&inst.modifiers, flush || nan, ty)?;
-    let pick = |least: LaneOpOf, most: LaneOpOf| if min { least } else { most };
-    match ty {
-        Type::U16 | Type::U32 => binary(body, inst, ty, pick(LaneOp::MinU32, LaneOp::MaxU32)),
-        Type::S16 => binary(body, inst, ty, pick(LaneOp::MinS16, LaneOp::MaxS16)),
-        Type::S32 => binary(body, inst, ty, pick(LaneOp::MinS32, LaneOp::MaxS32)),
-        Type::U64 => binary(body, inst, ty, pick(LaneOp::MinU64, LaneOp::MaxU64)),
-        Type::S64 => binary(body, inst, ty, pick(LaneOp::MinS64, LaneOp::MaxS64)),
-        Type::F32 if nan => float::binary(
-            body,
-            inst,
-            ty,
-            flush,
-            false,
-            pick(LaneOp::MinNanF32, LaneOp::MaxNanF32),
-        ),
-        Type::F32 => float::binary(
-            body,
-            inst,
-            ty,
-            flush,
-            false,
-            pick(LaneOp::MinF32, LaneOp::MaxF32),
-        ),
-        _ => float::binary(
-            body,
-            inst,
-            ty,
-            false,
-            false,
-            pick(LaneOp::MinF64, LaneOp::MaxF64),
-        ),
-    }
 }
 
 /// A 32-bit result from a source of either width.

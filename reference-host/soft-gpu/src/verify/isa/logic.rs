@@ -66,12 +66,19 @@ pub(super) fn cnot<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    if inst.modifiers.has(&["and", "or"]).is_some() {
-        return inst.modifiers.unsupported("a predicate result");
-    }
+    // With a predicate result, it says whether any bit is set, combined with a sixth operand.
+    let combine: Option<LaneOpOf> = match inst.modifiers.take_one(&["and", "or"]) {
+        Some("and") => Some(LaneOp::AndPred),
+        Some(_) => Some(LaneOp::OrPred),
+        None => None,
+    };
     let ty = inst.modifiers.type_of(&[Type::B32])?;
     inst.modifiers.end()?;
-    inst.arity(5)?;
+    inst.requires(body, "", (4, 3), 0)?;
+    if combine.is_some() {
+        inst.requires(body, "of two results", (8, 2), 70)?;
+    }
+    inst.arity(if combine.is_some() { 6 } else { 5 })?;
     let table = inst.operand(4)?;
     match table.kind {
         OperandKind::Int(value) if (0..=0xFF).contains(&value) => {}
@@ -98,8 +105,33 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let b = body.source(inst.operand(2)?, ty)?;
     let c = body.source(inst.operand(3)?, ty)?;
     let e = body.source(table, ty)?;
-    let d = body.dest(inst.operand(0)?, ty)?;
+    let Some(combine) = combine else {
+        let d = body.dest(inst.operand(0)?, ty)?;
+        body.emit(Op::Lane(LaneOp::Lop3(Slots { d, a, b, c, e })));
+        return Ok(());
+    };
+    let OperandKind::Pair(word, predicate) = inst.operand(0)?.kind else {
+        return fail(
+            inst.operand(0)?.pos,
+            SemanticError::OperandForm {
+                expected: "a pair of destinations",
+                found: super::super::operand::form(&inst.operand(0)?.kind),
+            },
+        );
+    };
+    let pos = inst.opcode.pos;
+    let third = super::compare::combined(body, &inst, 5)?;
+    let part = |at: u32| body.ast.operands.get(at as usize);
+    let (Some(word), Some(predicate)) = (part(word), part(predicate)) else {
+        return inst.arity(0);
+    };
+    let d = body.dest_or_sink(word, ty)?;
+    let p = body.dest(predicate, Type::Pred)?;
+    let any = body.fresh(Type::Pred, pos)?;
+    let zero = body.constant32(0, pos)?;
     body.emit(Op::Lane(LaneOp::Lop3(Slots { d, a, b, c, e })));
+    body.lane(LaneOp::NeI32, any, d, zero, 0);
+    body.lane(combine, p, any, third, 0);
     Ok(())
 }
 

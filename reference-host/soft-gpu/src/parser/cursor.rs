@@ -1,10 +1,8 @@
 //! The parser's place in the token stream: one token of look-ahead and what every rule needs.
 
-use logos::{Lexer, Logos};
-
 use super::SyntaxError;
 use crate::ast::{Name, Pos};
-use crate::lexer::{LexError, Token, stray};
+use crate::lexer::{LexError, Lexer, Token, stray};
 
 /// A syntax error and the byte where it stands.
 #[derive(Debug)]
@@ -16,7 +14,8 @@ pub(super) struct Failure {
 pub(super) type Parse<T> = Result<T, Box<Failure>>;
 
 pub(super) struct Cursor<'s> {
-    lexer: Lexer<'s, Token>,
+    source: &'s str,
+    lexer: Lexer<'s>,
     /// The token that comes next; [`Token::End`] after the last.
     pub(super) token: Token,
     /// Where it starts.
@@ -26,7 +25,8 @@ pub(super) struct Cursor<'s> {
 impl<'s> Cursor<'s> {
     pub(super) fn new(source: &'s str) -> Parse<Self> {
         let mut cursor = Self {
-            lexer: Token::lexer(source),
+            source,
+            lexer: Lexer::new(source),
             token: Token::End,
             pos: 0,
         };
@@ -40,23 +40,26 @@ impl<'s> Cursor<'s> {
     }
 
     pub(super) fn advance(&mut self) -> Parse<()> {
-        let next = self.lexer.next();
-        let start = self.lexer.span().start;
-        self.pos = Pos::try_from(start).unwrap_or(Pos::MAX);
-        match next {
-            Some(Ok(token)) => self.token = token,
-            None => self.token = Token::End,
-            Some(Err(error)) => {
-                return Err(Box::new(Failure {
-                    pos: start,
-                    error: match error {
-                        LexError::Stray => stray(self.lexer.source(), start),
-                        LexError::UnterminatedComment => SyntaxError::UnterminatedComment,
-                    },
-                }));
+        match self.lexer.next() {
+            Ok(token) => {
+                self.token = token;
+                self.pos = Pos::try_from(self.lexer.start()).unwrap_or(Pos::MAX);
+                Ok(())
             }
+            Err(error) => Err(self.lexical(error)),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn lexical(&self, error: LexError) -> Box<Failure> {
+        let pos = self.lexer.start();
+        Box::new(Failure {
+            pos,
+            error: match error {
+                LexError::Stray => stray(self.source, pos),
+                LexError::UnterminatedComment => SyntaxError::UnterminatedComment,
+            },
+        })
     }
 
     /// Takes the next token if it is `token`.
@@ -145,7 +148,7 @@ impl<'s> Cursor<'s> {
     /// `error` at the next token.
     pub(super) fn failure(&self, error: SyntaxError) -> Box<Failure> {
         Box::new(Failure {
-            pos: self.lexer.span().start,
+            pos: self.lexer.start(),
             error,
         })
     }

@@ -89,6 +89,11 @@ pub(crate) enum Op {
     ActiveMask { d: u32 },
     /// The whole of a function that the CUDA runtime supplies.
     Runtime(Runtime),
+    /// In the copy of the code that a launch with checks runs: the access that the code itself has here.
+    Watched {
+        /// It orders others.
+        strong: bool,
+    },
 }
 
 impl From<LaneOp> for Op {
@@ -143,7 +148,7 @@ impl Runtime {
 }
 
 /// State space of a memory access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     Generic,
     Global,
@@ -371,7 +376,7 @@ pub(crate) struct Passing {
 }
 
 /// One place that calls.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CallSite {
     /// Index into [`Code::functions`]; for an indirect call, [`NONE`].
     pub(crate) callee: u32,
@@ -407,7 +412,7 @@ pub(crate) struct FormalParam {
 }
 
 /// Everything executable of a module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     pub(crate) ops: Vec<Op>,
     /// Where in the source the statement of each micro-op stands.

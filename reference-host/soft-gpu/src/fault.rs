@@ -203,6 +203,30 @@ pub enum FaultKind {
         /// The function around it.
         function: String,
     },
+    /// A read of shared memory that no thread of the block has written: only with [`Checks`](crate::Checks).
+    #[error("read of {bytes} bytes at {space} address {address:#x}, not all of which were written")]
+    Uninitialised {
+        /// State space of the access.
+        space: &'static str,
+        /// Address as the instruction gave it.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u32,
+    },
+    /// Two accesses to shared memory that nothing orders, one of them a plain write: only with [`Checks`](crate::Checks).
+    #[error("race: {} of {bytes} bytes at {space} address {address:#x} against {other}", access(*write))]
+    Race {
+        /// State space of the access.
+        space: &'static str,
+        /// Address as the instruction gave it.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u32,
+        /// A store or an atomic rather than a load.
+        write: bool,
+        /// The access that came first in this run.
+        other: OtherAccess,
+    },
     /// `trap` was executed.
     #[error("trap")]
     Trap,
@@ -237,6 +261,25 @@ pub enum FaultKind {
         /// The thread count asked for.
         count: u32,
     },
+}
+
+/// The other access of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherAccess {
+    /// Index of its thread in the block.
+    pub thread: [u32; 3],
+    /// Line of its instruction.
+    pub line: u32,
+    /// A store or an atomic rather than a load.
+    pub write: bool,
+}
+
+impl fmt::Display for OtherAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.thread;
+        let (access, line) = (access(self.write), self.line);
+        write!(f, "the {access} of thread ({x}, {y}, {z}) at line {line}")
+    }
 }
 
 /// Threads of one warp that wait at one place.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::exec::{Budget, Grid, run_grid};
+use crate::exec::{Budget, Grid, Watch, run_grid};
 use crate::fault::Fault;
 use crate::memory::{Memory, Spaces};
 use crate::module::{Entry, Globals, Module};
@@ -18,6 +18,8 @@ pub struct LaunchConfig {
     pub dynamic_shared_bytes: u32,
     /// Bytes that `malloc` may give out, with the gaps around its blocks.
     pub heap_bytes: u32,
+    /// Checks that cost time and are off unless asked for.
+    pub checks: Checks,
     /// Micro-ops that the launch's warps may execute together before the watchdog stops it.
     pub instruction_budget: u64,
 }
@@ -30,9 +32,21 @@ impl Default for LaunchConfig {
             block: [1; 3],
             dynamic_shared_bytes: 0,
             heap_bytes: 8 << 20,
+            checks: Checks::default(),
             instruction_budget: 1 << 40,
         }
     }
+}
+
+/// Checks of shared memory that a launch may ask for. A launch with any of them is many times slower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Reads of bytes that no thread of the block has written are faults.
+    pub uninitialised_shared: bool,
+    /// Accesses by two threads of which at least one writes, and which no barrier and no atomic orders, are faults.
+    ///
+    /// Two plain stores of the same value are let pass, and so are accesses of which each is atomic or has an ordering.
+    pub shared_races: bool,
 }
 
 /// Why a launch did not complete.
@@ -136,14 +150,18 @@ pub(crate) fn launch_keeping(
         heap: &mut globals.heap,
         output: &mut globals.output,
     };
+    let watch = (config.checks != Checks::default())
+        .then(|| Box::new(Watch::new(config.checks, config.block, shared_bytes)));
+    let watched = watch.is_some().then(|| module.watched());
     let grid = Grid {
         module,
+        code: watched.as_ref().unwrap_or(&module.code),
         entry,
         config,
         budget: Budget::new(config.instruction_budget),
         patterns,
     };
-    Ok(run_grid(grid, spaces)?)
+    Ok(run_grid(grid, spaces, watch)?)
 }
 
 /// Checks a launch against the device; returns the bytes of shared memory of a block.

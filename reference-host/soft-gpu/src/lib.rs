@@ -63,6 +63,7 @@
 
 mod ast;
 mod code;
+mod dump;
 mod error;
 #[allow(
     clippy::arithmetic_side_effects,
@@ -88,7 +89,7 @@ mod types;
 mod verify;
 
 pub use error::{Location, PtxError, PtxErrorCause, SemanticError, SyntaxError, Unsupported};
-pub use fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
-pub use launch::{ConfigError, LaunchConfig, LaunchError, launch};
+pub use fault::{Awaited, Fault, FaultKind, Nearest, Object, OtherAccess, Wait};
+pub use launch::{Checks, ConfigError, LaunchConfig, LaunchError, launch};
 pub use memory::{MapError, Memory};
 pub use module::{Entry, Globals, Module, Param};

@@ -249,7 +249,7 @@ fn lane_operands(op: &Op) -> Option<(Shape, Slots)> {
 }
 
 /// Calls `f` for every register that an operation writes.
-fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
+pub(crate) fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
     let mut optional = |class, slot| {
         if slot != NONE {
             f((class, slot));
@@ -305,6 +305,7 @@ fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Exit
         | Op::Trap
         | Op::Runtime(_)
+        | Op::Watched { .. }
         | Op::Store(_)
         | Op::Barrier { .. }
         | Op::WarpBarrier { .. } => {}
@@ -312,7 +313,7 @@ fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
 }
 
 /// Calls `f` for every register that an operation reads.
-fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
+pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
     let mut optional = |class, slot| {
         if slot != NONE {
             f((class, slot));
@@ -404,6 +405,7 @@ fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Exit
         | Op::Trap
         | Op::Runtime(_)
+        | Op::Watched { .. }
         | Op::Special { .. }
         | Op::Special64 { .. }
         | Op::DynamicShared { .. }

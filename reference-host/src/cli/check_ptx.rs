@@ -13,18 +13,21 @@ pub(crate) struct Arguments {
     /// PTX files
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Print what each accepted file is lowered to: functions, micro-ops, registers and PTX lines
+    #[arg(long)]
+    dump: bool,
 }
 
 /// Checks every file, and goes on after a bad one.
 pub(crate) fn check_ptx(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut status = ACCEPTED;
     for file in &arguments.files {
-        status = status.max(check(file)?);
+        status = status.max(check(file, arguments.dump)?);
     }
     Ok(ExitCode::from(status))
 }
 
-fn check(file: &Path) -> Result<u8, Failure> {
+fn check(file: &Path, dump: bool) -> Result<u8, Failure> {
     let source = match read(file) {
         Ok(source) => source,
         Err(failure) => {
@@ -40,6 +43,11 @@ fn check(file: &Path) -> Result<u8, Failure> {
                 |names| format!("entries: {names}"),
             );
             print(format_args!("{place}: accepted ({entries})"))?;
+            if dump {
+                for line in module.dump().lines() {
+                    print(line)?;
+                }
+            }
             Ok(ACCEPTED)
         }
         Err(error) => {

@@ -4,7 +4,8 @@ use super::budget::Budget;
 use super::cost;
 use super::lanes::LANES;
 use super::warp::{State, Warp};
-use crate::code::{Function, NONE, Special};
+use super::watch::Watch;
+use crate::code::{Code, Function, NONE, Special};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::memory::Spaces;
@@ -13,6 +14,8 @@ use crate::module::{Entry, Module};
 /// One launch in progress.
 pub(crate) struct Grid<'g> {
     pub(crate) module: &'g Module,
+    /// The module's code, or the copy of it that checks accesses.
+    pub(crate) code: &'g Code,
     pub(crate) entry: &'g Entry,
     pub(crate) config: &'g LaunchConfig,
     pub(crate) budget: Budget,
@@ -21,7 +24,11 @@ pub(crate) struct Grid<'g> {
 }
 
 /// Runs every block of the grid, x fastest.
-pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(), Box<Fault>> {
+pub(crate) fn run_grid<'g>(
+    grid: Grid<'g>,
+    spaces: Spaces<'g, '_>,
+    watch: Option<Box<Watch>>,
+) -> Result<(), Box<Fault>> {
     let [blocks_x, blocks_y, blocks_z] = grid.config.grid;
     let mut pool = Vec::new();
     let number = grid.entry.function;
@@ -35,6 +42,7 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
         arrived: [0; 16],
         processor: pulp::Arch::new(),
         gives_way: false,
+        watch,
     };
     let mut template = Warp::template(function, number, block.grid.patterns);
     block.run_warp(&mut template)?;
@@ -43,6 +51,9 @@ pub(crate) fn run_grid<'g>(grid: Grid<'g>, spaces: Spaces<'g, '_>) -> Result<(),
             for x in 0..blocks_x {
                 block.index = [x, y, z];
                 block.arrived = [0; 16];
+                if let Some(watch) = &mut block.watch {
+                    watch.start();
+                }
                 block.spaces.shared.fill(0);
                 block.pay(cost::of_block(block.spaces.shared.len()), function)?;
                 block.run(function, &template, &mut pool)?;
@@ -63,6 +74,8 @@ pub(crate) struct Block<'g, 'm> {
     pub(crate) processor: pulp::Arch,
     /// The warp that ran last used up its slice and could go on.
     pub(crate) gives_way: bool,
+    /// The checks that the launch asked for.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Block<'_, '_> {
@@ -123,7 +136,10 @@ impl Block<'_, '_> {
     }
 
     /// `bar.arrive`.
-    pub(crate) fn arrive(&mut self, id: u32, mask: u32) {
+    pub(crate) fn arrive(&mut self, id: u32, warp: u32, mask: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.arrive(id, warp, mask);
+        }
         if let Some(arrived) = self.arrived.get_mut(id as usize) {
             *arrived += mask.count_ones();
         }
@@ -177,10 +193,18 @@ impl Block<'_, '_> {
             // What arrived beyond need is there for the next turn.
             self.arrived[id as usize] = arrived.saturating_sub(needed.saturating_sub(present));
             released = true;
-            for fragment in warps.iter_mut().flat_map(|warp| &mut warp.fragments) {
-                if here(fragment.state) {
+            let mut threads = Vec::new();
+            for warp in warps.iter_mut() {
+                let index = warp.index;
+                for fragment in warp.fragments.iter_mut().filter(|each| here(each.state)) {
                     fragment.state = State::Ready;
+                    if self.watch.is_some() {
+                        threads.extend(Watch::threads(index, fragment.mask));
+                    }
                 }
+            }
+            if let Some(watch) = &mut self.watch {
+                watch.join(&threads, Some(id));
             }
         }
         released

@@ -27,9 +27,11 @@ mod runtime;
 pub(crate) mod shape;
 mod store;
 mod warp;
+mod watch;
 
 pub(crate) use block::{Grid, run_grid};
 pub(crate) use budget::Budget;
+pub(crate) use watch::Watch;
 
 use crate::fault::FaultKind;
 

@@ -13,8 +13,12 @@ impl Block<'_, '_> {
     /// Describes a fault of a lane at a micro-op.
     pub(crate) fn fault(&self, warp: &Warp, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
         let lane = lane as usize % LANES;
-        let (kind, nearest) = self.look_around(warp, kind);
+        let (mut kind, nearest) = self.look_around(warp, kind);
         let module = self.grid.module;
+        if let FaultKind::Race { other, .. } = &mut kind {
+            // So far it holds the micro-op.
+            other.line = module.line_of(other.line);
+        }
         Box::new(Fault {
             kind,
             kernel: self.grid.entry.name.clone(),
@@ -77,6 +81,8 @@ impl Block<'_, '_> {
             FaultKind::OutOfBounds { space, address, .. }
             | FaultKind::Misaligned { space, address, .. }
             | FaultKind::ReadOnly { space, address, .. } => (space, address),
+            FaultKind::Uninitialised { space, address, .. }
+            | FaultKind::Race { space, address, .. } => (space, address),
             FaultKind::BadFree { address, .. } => ("global", address),
             _ => return (kind, None),
         };

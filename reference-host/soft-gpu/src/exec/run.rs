@@ -7,6 +7,7 @@ use super::cost;
 use super::form::{Form, HALF};
 use super::lanes::{FULL, LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
+use super::watch::Watch;
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
 use crate::code::{NONE, Op, Space, Special, Special64};
 use crate::fault::{Fault, FaultKind};
@@ -32,6 +33,13 @@ impl Block<'_, '_> {
                 pulp::Arch::V3(build) => self.run_fragment(build, warp, &mut fragment),
                 _ => self.run_fragment(Guaranteed, warp, &mut fragment),
             };
+            if warp.released != 0
+                && let Some(watch) = &mut self.watch
+            {
+                let threads: Vec<u32> = Watch::threads(warp.index, warp.released).collect();
+                watch.join(&threads, None);
+            }
+            warp.released = 0;
             if let Err(LaneFault { kind, lane }) = outcome {
                 return Err(self.fault(warp, self.blamed(&fragment), lane, kind));
             }
@@ -48,7 +56,7 @@ impl Block<'_, '_> {
         warp: &mut Warp,
         fragment: &mut Fragment,
     ) -> Result<(), LaneFault> {
-        let code = &self.grid.module.code;
+        let code = self.grid.code;
         let mut pc = fragment.pc;
         'frame: loop {
             let frame = fragment.frame;
@@ -286,7 +294,7 @@ impl Block<'_, '_> {
                             });
                         }
                         if arrive_only {
-                            self.arrive(id, active);
+                            self.arrive(id, warp.index, active);
                         } else {
                             fragment.pc = pc + 1;
                             fragment.state = State::Barrier { id, count };
@@ -386,6 +394,38 @@ impl Block<'_, '_> {
                         warp.exit(fragment.mask);
                         return Ok(());
                     }
+                    Op::Watched { strong } => {
+                        fragment.pc = pc;
+                        let Some(&original) = self.grid.module.code.ops.get(pc as usize) else {
+                            return Ok(());
+                        };
+                        let list = match original {
+                            Op::Load(access) | Op::Store(access) => access.registers(code),
+                            _ => &[],
+                        };
+                        if let Some(watch) = &mut self.watch {
+                            let at = (warp.index, pc);
+                            watch.observe(&mut registers, at, &original, list, strong, active)?;
+                        }
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        match original {
+                            Op::Load(access) => {
+                                view.load(build, &mut registers, access, list, active)?;
+                            }
+                            Op::Store(access) => {
+                                view.store(build, &mut registers, access, list, active)?;
+                            }
+                            Op::Atomic(atomic) => {
+                                let list = code.list(atomic.list);
+                                view.atomic(&mut registers, atomic, list, active)?;
+                            }
+                            _ => {}
+                        }
+                    }
                     Op::Runtime(function) => {
                         fragment.pc = pc;
                         let local = &mut warp.local;
@@ -412,7 +452,7 @@ impl Block<'_, '_> {
         callee: u32,
         site: u32,
     ) -> Result<u32, LaneFault> {
-        let code = &self.grid.module.code;
+        let code = self.grid.code;
         let lane = fragment.mask.trailing_zeros();
         let (Some(function), Some(caller)) = (
             code.functions.get(callee as usize),

@@ -31,6 +31,8 @@ pub(crate) struct Warp {
     pub(crate) grace: u32,
     /// Counts turns, to find the fragment that has waited longest.
     pub(crate) turn: u64,
+    /// Lanes that `bar.warp.sync` has released since the warp last ran.
+    pub(crate) released: u32,
     /// The registers hold this launch's constants and prologue results.
     prepared: bool,
 }
@@ -336,6 +338,7 @@ impl Warp {
             .fold(arriving, |mask, fragment| mask | fragment.mask);
         let complete = members & self.alive & !here == 0;
         if complete {
+            self.released |= here;
             for fragment in self.fragments.iter_mut().filter(waits) {
                 fragment.state = State::Ready;
             }

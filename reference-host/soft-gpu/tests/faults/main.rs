@@ -8,6 +8,7 @@ mod access;
 )]
 mod harness;
 mod runtime;
+mod sanitizer;
 
 use soft_gpu::{Awaited, ConfigError, FaultKind, LaunchError, Nearest, Wait};
 

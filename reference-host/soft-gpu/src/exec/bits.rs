@@ -195,6 +195,18 @@ pub(crate) fn dot4(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u3
     })
 }
 
+/// `vabsdiff2` and `vabsdiff4`: the differences of the words' `parts` unsigned parts, packed, and their sum.
+#[inline(always)]
+pub(crate) fn abs_differences(a: u32, b: u32, parts: u32) -> (u32, u32) {
+    let bits = 32 / parts;
+    let mask = u32::MAX >> (32 - bits);
+    (0..parts).fold((0, 0), |(packed, sum), part| {
+        let shift = part * bits;
+        let difference = ((a >> shift) & mask).abs_diff((b >> shift) & mask);
+        (packed | difference << shift, sum + difference)
+    })
+}
+
 /// `sad`: |a - b| + c, 32-bit signed.
 #[inline(always)]
 pub(crate) fn sad_signed(a: u32, b: u32, c: u32) -> u32 {

@@ -44,7 +44,13 @@ impl Budget {
         self.reserve = left - self.slice_left;
     }
 
-    /// Units used so far: what `%clock` and `%globaltimer` tell.
+    /// What a read of a clock gives. Reading takes a unit, so that time passes between two reads of one block too.
+    pub(crate) fn clock(&mut self) -> u64 {
+        self.charge_roughly(1);
+        self.used()
+    }
+
+    /// Units used so far.
     pub(crate) fn used(&self) -> u64 {
         self.total - self.left()
     }

@@ -3,9 +3,9 @@
 //! To add an instruction, add its row here and let a function of `verify::isa` select it.
 
 use super::bits::{
-    PermuteMode, bfe, bfi, bfind, div_s32, div_s64, div_u32, div_u64, dot4, funnel_left,
-    funnel_right, lop3, mul_hi_s64, mul_hi_u64, permute, permute_selector, rem_s32, rem_s64,
-    rem_u32, rem_u64, sad_signed, sar32, sar64, shl32, shl64, shr32, shr64, sign_extend,
+    PermuteMode, abs_differences, bfe, bfi, bfind, div_s32, div_s64, div_u32, div_u64, dot4,
+    funnel_left, funnel_right, lop3, mul_hi_s64, mul_hi_u64, permute, permute_selector, rem_s32,
+    rem_s64, rem_u32, rem_u64, sad_signed, sar32, sar64, shl32, shl64, shr32, shr64, sign_extend,
 };
 use super::build::Build;
 use super::float::{
@@ -217,6 +217,10 @@ lane_ops! {
         FunnelRightWrap = |a, b, c| funnel_right(a, b, c & 31);
         FunnelRightClamp = |a, b, c| funnel_right(a, b, c.min(32));
         Permute = permute;
+        AbsDiff2U32 = |a, b, _| abs_differences(a, b, 2).0;
+        AbsDiff4U32 = |a, b, _| abs_differences(a, b, 4).0;
+        AbsDiffAdd2U32 = |a, b, c| abs_differences(a, b, 2).1.wrapping_add(c);
+        AbsDiffAdd4U32 = |a, b, c| abs_differences(a, b, 4).1.wrapping_add(c);
         Dot4UU = |a, b, c| dot4(a, b, c, false, false);
         Dot4US = |a, b, c| dot4(a, b, c, false, true);
         Dot4SU = |a, b, c| dot4(a, b, c, true, false);

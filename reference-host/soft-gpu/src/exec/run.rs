@@ -213,6 +213,9 @@ impl Block<'_, '_> {
                                 registers.put32(d, active, &mask(|lane| u32::MAX << lane));
                             }
                             uniform => {
+                                if uniform == Special::Clock {
+                                    self.grid.budget.charge_roughly(1);
+                                }
                                 let value = self.uniform_special(uniform, warp.index);
                                 registers.put_form32(d, active, Form::uniform(value));
                             }
@@ -220,7 +223,7 @@ impl Block<'_, '_> {
                     }
                     Op::Special64 { d, register } => {
                         let value = match register {
-                            Special64::Clock | Special64::Timer => self.grid.budget.used(),
+                            Special64::Clock | Special64::Timer => self.grid.budget.clock(),
                             Special64::Zero => 0,
                         };
                         registers.put_form64(d, active, Form::uniform(value));

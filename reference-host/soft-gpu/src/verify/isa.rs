@@ -15,6 +15,7 @@ mod memory;
 mod moves;
 mod order;
 mod sign;
+mod video;
 mod warp;
 
 pub(crate) use control::{emit_return, frame_layout, load_register_param};
@@ -67,6 +68,8 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "fns" => Some(fields::fns),
         "szext" => Some(fields::szext),
         "bmsk" => Some(fields::bmsk),
+        "vabsdiff2" => Some(video::vabsdiff2),
+        "vabsdiff4" => Some(video::vabsdiff4),
         "fma" => Some(float::fma),
         "rcp" => Some(approximate::rcp),
         "sqrt" => Some(approximate::sqrt),
@@ -159,8 +162,6 @@ pub(crate) fn is_unimplemented(opcode: &str) -> bool {
         "txq",
         "tcgen05",
         "vabsdiff",
-        "vabsdiff2",
-        "vabsdiff4",
         "vadd",
         "vadd2",
         "vadd4",

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use soft_gpu::{Globals, LaunchConfig, Memory, Module, launch};
+use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, launch};
 
 /// One build of one file of kernels.
 pub(crate) struct Kernels {
@@ -56,6 +56,23 @@ impl Kernels {
 
     /// Runs one kernel to its end; a fault fails the test.
     pub(crate) fn run(&mut self, entry: &str, shape: Shape, args: &mut [Arg]) {
+        if let Err(error) = self.launch(entry, shape, args) {
+            panic!("{} {entry} {shape:?}: {error}", self.file);
+        }
+    }
+
+    /// Runs one kernel that has to stop with a fault.
+    pub(crate) fn fault(&mut self, entry: &str, shape: Shape, args: &mut [Arg]) -> Fault {
+        match self.launch(entry, shape, args) {
+            Err(LaunchError::Fault(fault)) => *fault,
+            other => panic!(
+                "{} {entry} {shape:?}: {other:?}, expected a fault",
+                self.file
+            ),
+        }
+    }
+
+    fn launch(&mut self, entry: &str, shape: Shape, args: &mut [Arg]) -> Result<(), LaunchError> {
         let kernel = self
             .module
             .entry(entry)
@@ -87,17 +104,14 @@ impl Kernels {
             instruction_budget: 1 << 40,
             ..LaunchConfig::default()
         };
-        let result = launch(
+        launch(
             &self.module,
             kernel,
             &config,
             &params,
             &mut self.globals,
             &mut memory,
-        );
-        if let Err(error) = result {
-            panic!("{} {entry} {shape:?}: {error}", self.file);
-        }
+        )
     }
 }
 
@@ -228,6 +242,28 @@ impl Random {
     /// An integer of any magnitude.
     pub(crate) fn spread(&mut self) -> i64 {
         self.u64().cast_signed() >> (self.u32() % 64)
+    }
+
+    /// Any bits at all: infinities, subnormal numbers and what is not a number among them.
+    pub(crate) fn any_f32(&mut self) -> f32 {
+        const SPECIAL: [u32; 12] = [
+            0,
+            0x8000_0000,
+            1,
+            0x807F_FFFF,
+            0x0080_0000,
+            0x3F80_0000,
+            0xBF80_0001,
+            0x7F7F_FFFF,
+            0x7F80_0000,
+            0xFF80_0000,
+            0x7FC0_0000,
+            0x4B00_0001,
+        ];
+        f32::from_bits(match self.u32() % 3 {
+            0 => SPECIAL[self.u32() as usize % SPECIAL.len()],
+            _ => self.u32(),
+        })
     }
 
     /// Between -1000 and 1000, with all bits of the fraction in use.

@@ -3,16 +3,25 @@
 //! Results are compared bit for bit. Where the two builds round differently (release contracts `a*b+c` into one
 //! `fma`), the reference follows each build's own PTX.
 
+mod atomics;
 mod calls;
+mod ciphers;
 mod control_flow;
 mod device;
 mod division;
+mod floats;
+mod graphs;
 mod histogram;
 mod integers;
 mod mandelbrot;
 mod memories;
+mod networks;
+mod numerics;
 mod reduction;
+mod runtime;
 mod scan;
 mod sha;
+mod sorting;
 mod stencil;
 mod warp;
+mod warps;

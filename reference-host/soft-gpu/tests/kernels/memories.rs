@@ -238,3 +238,43 @@ fn packed_structs() {
         .collect();
     assert_same(&args[0].values(), &expected, &kernels.file);
 }
+
+#[test]
+fn address_spaces() {
+    let mut kernels = release("address-spaces");
+    let a: Vec<i32> = (100..170).collect();
+    for which in 0..9 {
+        let mut args = [Arg::buffer(&a), Arg::zeros::<u32>(140), Arg::value(which)];
+        kernels.run("address_spaces", Shape::line(1, 70), &mut args);
+        let local = [5, 6, 7, which];
+        let expected: Vec<u32> = (0..70i32)
+            .flat_map(|i| match (which + i) % 5 {
+                0 => [1, 100 + i],
+                1 => [1, 3],
+                2 => [2, 100],
+                3 => [4, local[which as usize & 3]],
+                _ => [8, 4],
+            })
+            .map(i32::cast_unsigned)
+            .collect();
+        assert_same(&args[1].values(), &expected, which);
+    }
+}
+
+#[test]
+fn addresses() {
+    let mut random = Random(308);
+    let mut kernels = release("address-spaces");
+    let a = random.many(64, |random| random.i32() / 200);
+    let mut args = [Arg::buffer(&a), Arg::zeros::<i32>(66)];
+    kernels.run("addresses", Shape::line(1, 64), &mut args);
+    let mut expected: Vec<i32> = (0..64)
+        .map(|i| {
+            let other = a[i ^ 1] * 2;
+            other + if i >= 20 { a[i] } else { -a[i] }
+        })
+        .collect();
+    expected.push(a.iter().sum());
+    expected.push(*a.iter().max().expect("64 numbers"));
+    assert_same(&args[1].values(), &expected, "sums");
+}

@@ -219,41 +219,43 @@ fn per_half(x: u32, y: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
 #[test]
 fn packed_bytes() {
     let mut random = Random(107);
-    let mut kernels = release("packed-bytes");
-    let a = random.many(256, Random::u32);
-    let b = random.many(256, |random| random.u32() >> (random.u32() % 20));
-    let mut args = [
-        Arg::buffer(&a),
-        Arg::buffer(&b),
-        Arg::zeros::<u32>(12 * 256),
-    ];
-    kernels.run("packed_bytes", Shape::line(1, 256), &mut args);
-    let expected: Vec<u32> = a
-        .iter()
-        .zip(&b)
-        .flat_map(|(&x, &y)| {
-            let bytes = per_byte(x, y, u8::abs_diff);
-            let halves = per_half(x, y, u16::abs_diff);
-            let signed = |f: fn(i16, i16) -> i16| {
-                per_half(x, y, |x, y| {
-                    f(x.cast_signed(), y.cast_signed()).cast_unsigned()
-                })
-            };
-            [
-                bytes,
-                halves,
-                bytes.to_le_bytes().into_iter().map(u32::from).sum(),
-                (halves & 0xFFFF) + (halves >> 16),
-                per_byte(x, y, u8::wrapping_add),
-                signed(i16::saturating_sub),
-                per_byte(x, y, |x, y| u16::midpoint(u16::from(x) + 1, y.into()) as u8),
-                per_byte(x, y, |x, y| if x > y { 255 } else { 0 }),
-                signed(i16::max),
-                per_byte(x, y, u8::min),
-                signed(|x, _| x.wrapping_neg()),
-                per_byte(x, y, u8::saturating_add),
-            ]
-        })
-        .collect();
-    assert_same(&args[2].values(), &expected, &kernels.file);
+    for name in ["packed-bytes", "packed-bytes.nvrtc"] {
+        let mut kernels = release(name);
+        let a = random.many(256, Random::u32);
+        let b = random.many(256, |random| random.u32() >> (random.u32() % 20));
+        let mut args = [
+            Arg::buffer(&a),
+            Arg::buffer(&b),
+            Arg::zeros::<u32>(12 * 256),
+        ];
+        kernels.run("packed_bytes", Shape::line(1, 256), &mut args);
+        let expected: Vec<u32> = a
+            .iter()
+            .zip(&b)
+            .flat_map(|(&x, &y)| {
+                let bytes = per_byte(x, y, u8::abs_diff);
+                let halves = per_half(x, y, u16::abs_diff);
+                let signed = |f: fn(i16, i16) -> i16| {
+                    per_half(x, y, |x, y| {
+                        f(x.cast_signed(), y.cast_signed()).cast_unsigned()
+                    })
+                };
+                [
+                    bytes,
+                    halves,
+                    bytes.to_le_bytes().into_iter().map(u32::from).sum(),
+                    (halves & 0xFFFF) + (halves >> 16),
+                    per_byte(x, y, u8::wrapping_add),
+                    signed(i16::saturating_sub),
+                    per_byte(x, y, |x, y| u16::midpoint(u16::from(x) + 1, y.into()) as u8),
+                    per_byte(x, y, |x, y| if x > y { 255 } else { 0 }),
+                    signed(i16::max),
+                    per_byte(x, y, u8::min),
+                    signed(|x, _| x.wrapping_neg()),
+                    per_byte(x, y, u8::saturating_add),
+                ]
+            })
+            .collect();
+        assert_same(&args[2].values(), &expected, &kernels.file);
+    }
 }

@@ -199,6 +199,8 @@ pub(crate) struct Prototype<'s> {
     pub(crate) name: Name<'s>,
     pub(crate) returns: Vec<Param<'s>>,
     pub(crate) params: Vec<Param<'s>>,
+    /// As [`Function::directives`].
+    pub(crate) directives: Vec<(Name<'s>, Vec<u64>)>,
 }
 
 /// `@!p opcode.mod.mod a, b;`

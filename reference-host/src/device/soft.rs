@@ -70,6 +70,9 @@ impl Device for SoftDevice {
 /// Weighted warp instructions, each of which stands for about ten nanoseconds.
 const DEFAULT_INSTRUCTION_BUDGET: u64 = 200_000_000;
 
+/// What a kernel may allocate for itself: little, since each loaded kernel has a heap of its own.
+const HEAP_BYTES: u32 = 1 << 20;
+
 /// Where guest memory begins in the device's address space. Aligned to more than any access, so that an address
 /// is as aligned as the guest offset it stands for.
 const GUEST_BASE: u64 = 0x7F00_0000_0000;
@@ -100,18 +103,21 @@ impl Kernel for SoftKernel {
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             instruction_budget: self.instruction_budget,
+            heap_bytes: HEAP_BYTES,
             ..LaunchConfig::default()
         };
         let globals = &mut *self.globals.lock();
-        launch(
+        let result = launch(
             &self.module,
             &self.entry,
             &config,
             &params,
             globals,
             &mut windows,
-        )
-        .map_err(|error| DeviceError::Launch(Box::new(error)))
+        );
+        // Nobody asks for what a guest's kernels print.
+        drop(globals.take_output());
+        result.map_err(|error| DeviceError::Launch(Box::new(error)))
     }
 }
 

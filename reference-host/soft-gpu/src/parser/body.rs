@@ -2,7 +2,7 @@
 
 use super::cursor::Parse;
 use super::{Parser, SyntaxError, pool_index, section, variable};
-use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt};
+use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt, VarSpace};
 use crate::lexer::Token;
 
 impl<'s> Parser<'s> {
@@ -129,7 +129,11 @@ impl<'s> Parser<'s> {
                 };
                 cursor.advance()?;
                 let stmts = &mut self.module.stmts;
+                let vectors = &mut self.vectors;
                 variable::variables(cursor, Linkage::Internal, space, |variable| {
+                    if space == VarSpace::Reg && variable.vector > 1 {
+                        vectors.insert(variable.name.text, variable.vector);
+                    }
                     stmts.push(Stmt::Variable(Box::new(variable)));
                 })
             }

@@ -70,7 +70,7 @@ impl<'s> Parser<'s> {
         } else {
             Vec::new()
         };
-        directives(cursor, false)?;
+        let directives = directives(cursor, false)?;
         cursor.expect(Token::Semicolon, "`;`")?;
         self.module
             .stmts
@@ -78,6 +78,7 @@ impl<'s> Parser<'s> {
                 name,
                 returns,
                 params,
+                directives,
             })));
         Ok(())
     }
@@ -85,6 +86,7 @@ impl<'s> Parser<'s> {
     /// The statements of one function, with the braces around them.
     fn body(&mut self) -> Parse<(Slice, u32)> {
         self.cursor.advance()?;
+        self.vectors.clear();
         let start = super::pool_index(self.module.stmts.len());
         let end_pos = self.statements()?;
         Ok((

@@ -20,6 +20,8 @@ mod tests;
 
 pub use self::syntax_error::SyntaxError;
 
+use hashbrown::HashMap;
+
 use self::cursor::{Cursor, Failure, Parse};
 use crate::ast::{Item, Linkage, Module, Name, Operand};
 use crate::error::{Location, PtxError};
@@ -47,6 +49,8 @@ struct Parser<'s> {
     module: Module<'s>,
     /// Operands of the instruction being read, until their pool range is known.
     pending: Vec<Operand<'s>>,
+    /// Vector registers of the function being read, and how many elements each has.
+    vectors: HashMap<&'s str, u8>,
 }
 
 impl<'s> Parser<'s> {
@@ -68,6 +72,7 @@ impl<'s> Parser<'s> {
             cursor: Cursor::new(source)?,
             module,
             pending: Vec::new(),
+            vectors: HashMap::new(),
         })
     }
 

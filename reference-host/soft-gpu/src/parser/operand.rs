@@ -16,6 +16,12 @@ impl<'s> Parser<'s> {
             Token::OpenParen if in_call => OperandKind::List(self.list(Token::CloseParen)?),
             _ => {
                 let first = self.element()?;
+                if let OperandKind::Name(name) = first.kind
+                    && let Some(&count) = self.vectors.get(name.text)
+                {
+                    let kind = OperandKind::Vector(self.whole_vector(name, count));
+                    return Ok(Operand { pos, kind });
+                }
                 // Only a destination comes in two, and it is the first operand.
                 if self.cursor.token != Token::Or
                     || !may_pair(first.kind)
@@ -34,6 +40,26 @@ impl<'s> Parser<'s> {
             }
         };
         Ok(Operand { pos, kind })
+    }
+
+    /// A vector register without a component stands for all of them.
+    fn whole_vector(&mut self, name: Name<'s>, count: u8) -> Slice {
+        let start = pool_index(self.module.operands.len());
+        let components = ["x", "y", "z", "w"].into_iter().take(usize::from(count));
+        self.module.operands.extend(components.map(|text| Operand {
+            pos: name.pos,
+            kind: OperandKind::Member(
+                name,
+                Name {
+                    text,
+                    pos: name.pos,
+                },
+            ),
+        }));
+        Slice {
+            start,
+            end: pool_index(self.module.operands.len()),
+        }
     }
 
     /// An operand that holds no other.

@@ -62,7 +62,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks that version and target have a directive.
-    fn directive_exists(&self, name: Name<'_>) -> Checked<()> {
+    pub(super) fn directive_exists(&self, name: Name<'_>) -> Checked<()> {
         let version = self.ast.version;
         let needed = match name.text {
             "noreturn" if version < (6, 4) => ".version 6.4 or higher",

@@ -256,6 +256,9 @@ impl<'a> Verifier<'a> {
                     instruction(body, instr)?;
                 }
                 Stmt::CallPrototype(prototype) => {
+                    for (name, _) in &prototype.directives {
+                        self.directive_exists(*name)?;
+                    }
                     let version = self.ast.version;
                     let lowered = Prototype {
                         params: sizes(&formals(&prototype.params, version)?),
@@ -420,10 +423,7 @@ impl<'a> Verifier<'a> {
                 no_initialiser(variable)?;
                 let ty = declared_type(variable.ty)?;
                 if variable.vector > 1 {
-                    return fail(
-                        name.pos,
-                        Unsupported::Declaration("vector registers".to_owned()),
-                    );
+                    return vector_register(body, variable, ty);
                 }
                 wide_type_version(variable.ty, self.ast.version)?;
                 match variable.count {
@@ -484,6 +484,38 @@ impl<'a> Verifier<'a> {
             }
         }
     }
+}
+
+/// `.reg .v4 .f32 v;`
+fn vector_register<'a>(body: &mut Body<'a>, variable: &'a Variable<'a>, ty: Type) -> Checked<()> {
+    let name = variable.name;
+    let reason = if ty == Type::Pred {
+        "there are no vectors of predicates"
+    } else if ty.bytes().saturating_mul(u32::from(variable.vector)) > 16 {
+        "a vector has 128 bits at most"
+    } else if variable.count.is_some() {
+        return fail(
+            name.pos,
+            Unsupported::Declaration("ranges of vector registers".to_owned()),
+        );
+    } else {
+        // Registers are given out in a row.
+        let first = body.fresh(ty, name.pos)?;
+        for _ in 1..variable.vector {
+            body.fresh(ty, name.pos)?;
+        }
+        let count = variable.vector;
+        return body
+            .scopes
+            .declare(name, Symbol::Vector { first, count, ty });
+    };
+    fail(
+        name.pos,
+        SemanticError::InvalidDeclaration {
+            name: name.text.to_owned(),
+            reason,
+        },
+    )
 }
 
 /// The formal parameters or results of a function.

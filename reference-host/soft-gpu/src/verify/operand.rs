@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::error::{Checked, SemanticError, fail};
 use super::special::{SpecialRegister, special};
+use super::symbols::Symbol;
 use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos};
 use crate::exec::ops::LaneOp;
 use crate::types::{Kind, Type};
@@ -19,8 +20,8 @@ impl<'a> Body<'a> {
     /// A destination register of type `ty`.
     pub(crate) fn dest(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
         match operand.kind {
-            OperandKind::Name(name) => {
-                let (slot, declared) = self.register(name)?;
+            OperandKind::Name(name) | OperandKind::Member(name, _) => {
+                let (slot, declared) = self.register_of(operand, name)?;
                 if ty.accepts(declared) {
                     Ok(slot)
                 } else {
@@ -37,11 +38,31 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// The register that an operand is: `name`, or one component of it.
+    fn register_of(&mut self, operand: &Operand<'a>, name: Name<'a>) -> Checked<(u32, Type)> {
+        let OperandKind::Member(_, component) = operand.kind else {
+            return self.register(name);
+        };
+        let place = ["xr", "yg", "zb", "wa"]
+            .iter()
+            .position(|words| component.text.len() == 1 && words.contains(component.text));
+        if let (Symbol::Vector { first, count, ty }, Some(place)) = (self.symbol(name)?, place)
+            && place < usize::from(count)
+        {
+            let place = u32::try_from(place).unwrap_or(0);
+            return Ok((first.saturating_add(place), ty));
+        }
+        fail(
+            name.pos,
+            SemanticError::UnknownSymbol(format!("{}.{}", name.text, component.text)),
+        )
+    }
+
     /// A destination register that may be wider than `ty`, and its declared type.
     pub(crate) fn dest_wider(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<(u32, Type)> {
         match operand.kind {
-            OperandKind::Name(name) => {
-                let (slot, declared) = self.register(name)?;
+            OperandKind::Name(name) | OperandKind::Member(name, _) => {
+                let (slot, declared) = self.register_of(operand, name)?;
                 if ty.accepts_wider(declared) {
                     Ok((slot, declared))
                 } else {
@@ -97,13 +118,7 @@ impl<'a> Body<'a> {
     }
 
     fn plain_source(&mut self, operand: &Operand<'a>, name: Name<'a>, ty: Type) -> Checked<u32> {
-        if let OperandKind::Member(_, component) = operand.kind {
-            return fail(
-                name.pos,
-                SemanticError::UnknownSymbol(format!("{}.{}", name.text, component.text)),
-            );
-        }
-        let (slot, declared) = self.register(name)?;
+        let (slot, declared) = self.register_of(operand, name)?;
         if ty.accepts(declared) {
             Ok(slot)
         } else {
@@ -113,10 +128,10 @@ impl<'a> Body<'a> {
 
     /// A source whose register may be wider than `ty`, and its declared type.
     pub(crate) fn source_wider(&mut self, operand: &Operand<'a>, ty: Type) -> Checked<(u32, Type)> {
-        if let OperandKind::Name(name) = operand.kind
-            && special(name.text, None).is_none()
+        if let OperandKind::Name(name) | OperandKind::Member(name, _) = operand.kind
+            && self.special_register(operand).is_none()
         {
-            let (slot, declared) = self.register(name)?;
+            let (slot, declared) = self.register_of(operand, name)?;
             return if ty.accepts_wider(declared) {
                 Ok((slot, declared))
             } else {

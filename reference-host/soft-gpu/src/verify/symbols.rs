@@ -13,6 +13,12 @@ pub(crate) enum Symbol {
         slot: u32,
         ty: Type,
     },
+    /// A vector register: as many registers in a row as it has elements.
+    Vector {
+        first: u32,
+        count: u8,
+        ty: Type,
+    },
     /// `.global` variable at a device address.
     Global {
         address: u64,
@@ -70,6 +76,7 @@ impl Symbol {
     pub(crate) fn form(&self) -> &'static str {
         match self {
             Self::Register { .. } => "a register",
+            Self::Vector { .. } => "a vector register",
             Self::Global { .. }
             | Self::Const { .. }
             | Self::Shared { .. }

@@ -191,7 +191,7 @@ fn the_heap_is_bounded_and_outlasts_a_launch() {
     let code = malloc("1000")
         + "st.global.u64 [%data], %u10; setp.eq.u64 %p1, %u10, 0; @%p1 exit; st.u32 [%u10], 77;";
     let mut kernel = Kernel::new(DECLARATIONS, &code);
-    kernel.config.heap_bytes = 2048;
+    kernel.config.heap_bytes = 2200;
     let [one, _] = kernel.run(2)[..] else {
         panic!()
     };

@@ -118,3 +118,15 @@ fn launch_bounds_of_directives() {
         assert_eq!(launch(directive, block), refused, "{directive}");
     }
 }
+
+/// Vector registers as wholes and by component, in both spellings.
+#[test]
+fn vector_registers() {
+    let code = ".reg .v4 .b32 v, w; .reg .v2 .b32 half; .reg .v2 .b64 wide;
+        ld.global.v4.u32 v, [%data]; add.u32 w.x, v.w, 1; add.u32 w.y, v.z, v.z; mov.b32 w.b, v.g; mov.b32 w.a, v.r;
+        st.global.v4.u32 [%data+16], w;
+        mov.b32 half.x, v.x; mov.b32 half.y, v.y; mov.b64 wide.x, half; mov.b64 half, wide.x; mov.b64 wide.y, {w.x, half.y};
+        st.global.v2.b64 [%data+32], wide; st.global.b32 [%data+48], w.x;";
+    let found = Kernel::new("", code).run_on(&[1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(found[4..], [5, 6, 2, 1, 1, 2, 5, 2, 5]);
+}

@@ -3,6 +3,7 @@
 //! All functions' micro-ops stand in one vector; a basic block starts with [`Op::Block`], which is where lanes that went
 //! different ways meet again and where the watchdog counts. Operand lists of variable length stand in side tables.
 
+use crate::exec::formats::Half;
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::ops::LaneOp;
 use crate::exec::rare::RareOp;
@@ -253,15 +254,27 @@ pub(crate) struct Address {
     pub(crate) offset: i32,
 }
 
-/// An atomic operation; operands in list `list`: d or [`NONE`], b, c.
+/// An atomic operation on `count` elements in a row; operands in list `list`: results, operands, values to swap in, of each as many
+/// as there are elements, [`NONE`] where it has none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) space: Space,
     pub(crate) op: AtomicOp,
-    /// 8 bytes rather than 4.
-    pub(crate) wide: bool,
+    pub(crate) element: Element,
+    pub(crate) count: u8,
     pub(crate) list: u32,
     pub(crate) address: Address,
+}
+
+impl Atomic {
+    /// Its list.
+    pub(crate) fn registers(self, code: &Code) -> &[u32] {
+        let start = self.list as usize;
+        let length = usize::from(self.count).saturating_mul(3);
+        code.lists
+            .get(start..start.saturating_add(length))
+            .unwrap_or_default()
+    }
 }
 
 /// What an atomic does with the old value and its operands.
@@ -281,6 +294,13 @@ pub(crate) enum AtomicOp {
     CompareAndSwap,
     Increment,
     Decrement,
+    /// One or two packed 16-bit floats.
+    AddHalf(Half),
+    MinHalf(Half),
+    MaxHalf(Half),
+    /// Two 64-bit elements as one of 128 bits.
+    ExchangeWide,
+    CompareAndSwapWide,
 }
 
 /// `shfl` modes.

@@ -271,8 +271,10 @@ pub(crate) fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
             }
         }
         Op::Atomic(atomic) => {
-            let [d, ..] = code.list::<3>(atomic.list);
-            optional(if atomic.wide { Class::R64 } else { Class::R32 }, d);
+            let list = atomic.registers(code);
+            for &slot in list.iter().take(usize::from(atomic.count)) {
+                optional(element_class(atomic.element), slot);
+            }
         }
         Op::Special { d, .. }
         | Op::DynamicShared { d }
@@ -361,10 +363,10 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         Op::Atomic(atomic) => {
             let (class, slot) = address(atomic.address);
             optional(class, slot);
-            let [_, b, c] = code.list(atomic.list);
-            let class = if atomic.wide { Class::R64 } else { Class::R32 };
-            optional(class, b);
-            optional(class, c);
+            let list = atomic.registers(code);
+            for &slot in list.iter().skip(usize::from(atomic.count)) {
+                optional(element_class(atomic.element), slot);
+            }
         }
         Op::Guard { pred, .. } | Op::BranchIf { pred, .. } => optional(Class::Pred, pred),
         Op::BranchIndex { index, .. } => optional(Class::R32, index),

@@ -138,6 +138,9 @@ impl Type {
 
     /// The same for `ld`, `st` and `cvt`, whose integer operands may be wider than the instruction's type.
     pub(crate) fn accepts_wider(self, declared: Self) -> bool {
+        if declared == Self::B128 {
+            return self == Self::B128;
+        }
         if self.is_float() || declared.is_float() {
             return self.accepts(declared)
                 || (declared.bytes() >= self.bytes()

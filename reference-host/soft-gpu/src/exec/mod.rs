@@ -12,6 +12,7 @@ mod exact;
 mod exchange;
 pub(crate) mod float;
 pub(crate) mod form;
+pub(crate) mod formats;
 mod half;
 pub(crate) mod lanes;
 mod linear;

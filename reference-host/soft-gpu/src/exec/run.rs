@@ -177,7 +177,7 @@ impl Block<'_, '_> {
                             local: &mut warp.local,
                             frame: frame.local,
                         };
-                        view.atomic(&mut registers, atomic, code.list(atomic.list), active)
+                        view.atomic(&mut registers, atomic, atomic.registers(code), active)
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Special { d, register } => {

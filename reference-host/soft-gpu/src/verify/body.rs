@@ -166,18 +166,13 @@ impl<'a> Body<'a> {
         start
     }
 
-    /// A new register able to hold a value of `ty`.
+    /// A new register able to hold a value of `ty`; for a 128-bit value, the first of two in a row.
     pub(crate) fn fresh(&mut self, ty: Type, pos: Pos) -> Checked<u32> {
-        let count = match ty.bytes() {
-            0 => &mut self.function.registers.pred,
-            1..=4 => &mut self.function.registers.r32,
-            8 => &mut self.function.registers.r64,
-            _ => {
-                return fail(
-                    pos,
-                    Unsupported::Declaration(format!("register of type .{}", ty.word())),
-                );
-            }
+        let (count, taken) = match ty.bytes() {
+            0 => (&mut self.function.registers.pred, 1u32),
+            1..=4 => (&mut self.function.registers.r32, 1),
+            8 => (&mut self.function.registers.r64, 1),
+            _ => (&mut self.function.registers.r64, 2),
         };
         if *count >= MAX_REGISTERS {
             return fail(
@@ -190,7 +185,7 @@ impl<'a> Body<'a> {
             );
         }
         let slot = *count;
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(taken);
         Ok(slot)
     }
 

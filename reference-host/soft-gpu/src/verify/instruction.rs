@@ -4,7 +4,7 @@ use super::body::Body;
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::isa::{self, Guarding};
 use super::modifiers::Modifiers;
-use crate::ast::{Guard, Instr, Name, Operand};
+use crate::ast::{Guard, Instr, Name, Operand, Pos};
 use crate::code::{NONE, Op};
 use crate::types::Type;
 
@@ -169,6 +169,32 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
 }
 
 impl<'a> Body<'a> {
+    /// Checks that the module's target and version have `what`.
+    pub(crate) fn requires(
+        &self,
+        pos: Pos,
+        what: &str,
+        target: u32,
+        version: (u32, u32),
+    ) -> Checked<()> {
+        let cause = if self.ast.version < version {
+            let (major, minor) = version;
+            SemanticError::RequiresVersion {
+                what: what.to_owned(),
+                major,
+                minor,
+            }
+        } else if self.target < target {
+            SemanticError::RequiresTarget {
+                what: what.to_owned(),
+                target,
+            }
+        } else {
+            return Ok(());
+        };
+        fail(pos, cause)
+    }
+
     /// The predicate of a guard.
     pub(crate) fn guard_register(&mut self, guard: Guard<'a>) -> Checked<u32> {
         let (slot, ty) = self.register(guard.predicate)?;

@@ -2,7 +2,10 @@
 //!
 //! To add an instruction, write its function in the file of its group, name it in [`find`], and give the executor its operation.
 
+mod access;
 mod approximate;
+mod atomic;
+mod cache;
 mod compare;
 mod control;
 mod convert;
@@ -11,12 +14,13 @@ mod float;
 mod half;
 mod integer;
 mod logic;
-mod memory;
 mod moves;
 mod order;
 mod sign;
+mod spaces;
 mod video;
 mod warp;
+mod wide;
 
 pub(crate) use control::{emit_return, frame_layout, load_register_param};
 
@@ -96,15 +100,22 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "selp" => Some(compare::selp),
         "slct" => Some(compare::slct),
         "mov" => Some(moves::mov),
-        "cvta" => Some(moves::cvta),
-        "isspacep" => Some(moves::isspacep),
+        "cvta" => Some(spaces::cvta),
+        "isspacep" => Some(spaces::isspacep),
+        "mapa" => Some(spaces::mapa),
+        "getctarank" => Some(spaces::getctarank),
         "cvt" => Some(convert::cvt),
-        "ld" | "ldu" => Some(memory::ld),
-        "st" => Some(memory::st),
-        "atom" => Some(memory::atom),
-        "red" => Some(memory::red),
-        "membar" | "fence" => Some(memory::fence),
-        "prefetch" | "prefetchu" => Some(memory::prefetch),
+        "ld" | "ldu" => Some(access::ld),
+        "st" => Some(access::st),
+        "atom" => Some(atomic::atom),
+        "red" => Some(atomic::red),
+        "membar" => Some(cache::membar),
+        "fence" => Some(cache::fence),
+        "prefetch" | "prefetchu" => Some(cache::prefetch),
+        "applypriority" => Some(cache::applypriority),
+        "discard" => Some(cache::discard),
+        "createpolicy" => Some(cache::createpolicy),
+        "griddepcontrol" => Some(cache::griddepcontrol),
         "nanosleep" => Some(control::nanosleep),
         "pmevent" => Some(control::pmevent),
         "activemask" => Some(warp::activemask),
@@ -134,16 +145,10 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
 pub(crate) fn is_unimplemented(opcode: &str) -> bool {
     const OPCODES: &[&str] = &[
         "alloca",
-        "applypriority",
         "cp",
-        "createpolicy",
-        "discard",
         "elect",
-        "getctarank",
-        "griddepcontrol",
         "istypep",
         "ldmatrix",
-        "mapa",
         "mbarrier",
         "mma",
         "movmatrix",

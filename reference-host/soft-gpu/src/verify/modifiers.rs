@@ -72,15 +72,6 @@ impl<'a> Modifiers<'a> {
         }
     }
 
-    /// Takes all modifiers that are among `words`; whether any was.
-    pub(crate) fn take_all(&mut self, words: &[&str]) -> bool {
-        let mut any = false;
-        while self.take_one(words).is_some() {
-            any = true;
-        }
-        any
-    }
-
     /// Takes a modifier that must be one of `words`; `what` names them in the message.
     pub(crate) fn need_one(&mut self, words: &[&str], what: &'static str) -> Checked<&'a str> {
         match self.take_one(words) {
@@ -179,6 +170,14 @@ impl<'a> Modifiers<'a> {
         }
     }
 
+    /// Fails because the modifier `word`, taken before, does not go with the others.
+    pub(crate) fn clash<T>(&self, word: &str) -> Checked<T> {
+        match self.all.iter().find(|name| name.text == word) {
+            Some(name) => self.unexpected(name),
+            None => self.missing("another modifier"),
+        }
+    }
+
     fn unexpected<T>(&self, extra: &Name<'_>) -> Checked<T> {
         fail(
             extra.pos,
@@ -187,11 +186,6 @@ impl<'a> Modifiers<'a> {
                 modifier: extra.text.to_owned(),
             },
         )
-    }
-
-    /// The first modifier that has not been taken.
-    pub(crate) fn peek(&self) -> Option<&'a str> {
-        self.rest().next().map(|(_, word)| word.text)
     }
 
     /// The type that [`Modifiers::any_type`] would take.

@@ -206,7 +206,8 @@ impl<'a> Body<'a> {
         self.constant(bits, ty, operand.pos)
     }
 
-    fn constant_predicate(&mut self, value: bool, pos: Pos) -> Checked<u32> {
+    /// A predicate that holds `value` in every lane.
+    pub(super) fn constant_predicate(&mut self, value: bool, pos: Pos) -> Checked<u32> {
         let slot = self.fresh(Type::Pred, pos)?;
         self.lane(LaneOp::XorPred, slot, slot, slot, 0);
         if value {

@@ -378,7 +378,7 @@ impl Kernel {
     /// `before` stands at module level, `code` in the kernel, which finds its buffer's address in `%data` and its thread in `%t`.
     pub(crate) fn new(before: &str, code: &str) -> Self {
         Self::of_text(&format!(
-            ".version 8.0\n.target sm_90\n.address_size 64\n{before}\n\
+            ".version 8.8\n.target sm_90\n.address_size 64\n{before}\n\
              .visible .entry k(.param .u64 data)\n{{\n\
              .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %t, %r<32>; .reg .b64 %data, %mine, %u<32>; .reg .f32 %f<9>; .reg .f64 %g<9>;\n\
              ld.param.u64 %data, [data]; mov.u32 %t, %tid.x; mad.wide.u32 %mine, %t, 4, %data;\n{code}\nret;\n}}\n"

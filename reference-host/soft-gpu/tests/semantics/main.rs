@@ -1,6 +1,7 @@
 //! What instructions compute, bit for bit, against references that share no code with the interpreter: integers wide enough to
 //! hold every product, an independent softfloat, and models of warps written from the ISA's text.
 
+mod atomics;
 mod bits;
 mod compare;
 mod control;
@@ -11,5 +12,7 @@ mod harness;
 mod integer;
 mod limits;
 mod memory;
+mod order;
+mod special;
 mod traps;
 mod warp;

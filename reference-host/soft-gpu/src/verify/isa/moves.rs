@@ -1,4 +1,4 @@
-//! `mov` in all its forms, and conversions between address spaces.
+//! `mov` in all its forms.
 //!
 //! Source: PTX ISA, "Data Movement and Conversion Instructions".
 
@@ -6,12 +6,12 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
-use super::super::special::special;
+use super::super::special::{is_vector, special};
 use super::super::symbols::Symbol;
+use super::wide;
 use crate::ast::{Operand, OperandKind};
-use crate::code::{Op, Space};
+use crate::code::Op;
 use crate::exec::ops::LaneOp;
-use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::types::{Kind, Type};
 
 const MOVABLE: &[Type] = &[
@@ -27,17 +27,22 @@ const MOVABLE: &[Type] = &[
     Type::S64,
     Type::F32,
     Type::F64,
+    Type::B128,
 ];
 
 pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let vector = inst.modifiers.take_one(&["v2", "v4"]);
     let ty = inst.modifiers.any_type()?;
-    if ty == Type::B128 {
-        return inst.modifiers.unsupported("type .b128");
-    }
     let ty = inst.modifiers.check_type(ty, MOVABLE)?;
     inst.modifiers.end()?;
     inst.arity(2)?;
     let (to, from) = (inst.operand(0)?, inst.operand(1)?);
+    if let Some(word) = vector {
+        return mov_vector(body, &inst, word, ty);
+    }
+    if ty == Type::B128 {
+        return wide::mov(body, &inst);
+    }
     if let OperandKind::Vector(parts) = to.kind {
         let parts = body.nested(parts);
         return unpack(body, &inst, ty, parts, from);
@@ -62,8 +67,51 @@ pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     Ok(())
 }
 
+/// `mov.v4 {…}, %tid` and its like: all components of a special register at once.
+fn mov_vector<'a>(body: &mut Body<'a>, inst: &Inst<'a>, word: &str, ty: Type) -> Checked<()> {
+    let (to, from) = (inst.operand(0)?, inst.operand(1)?);
+    let OperandKind::Name(name) = from.kind else {
+        return inst.modifiers.unsupported(format!(".{word}"));
+    };
+    if word != "v4" || !is_vector(name.text) {
+        return inst.modifiers.unsupported(format!(".{word}"));
+    }
+    let (OperandKind::Vector(parts), Type::U32 | Type::B32 | Type::S32 | Type::U16 | Type::B16) =
+        (to.kind, ty)
+    else {
+        return inst
+            .modifiers
+            .check_type(ty, &[Type::U32, Type::U16])
+            .map(drop)
+            .and_then(|()| {
+                fail(
+                    to.pos,
+                    SemanticError::OperandForm {
+                        expected: "a vector",
+                        found: form(&to.kind),
+                    },
+                )
+            });
+    };
+    let parts = body.nested(parts);
+    if parts.len() != 4 {
+        return fail(
+            to.pos,
+            SemanticError::VectorLength {
+                expected: 4,
+                found: parts.len(),
+            },
+        );
+    }
+    let mut targets = [0; 4];
+    for (target, part) in targets.iter_mut().zip(parts) {
+        *target = body.dest_or_sink(part, ty)?;
+    }
+    body.special_vector(name, &targets, ty)
+}
+
 /// What a plain `mov` moves: a value, or the address of a variable or function.
-fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Checked<u32> {
+pub(super) fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Checked<u32> {
     let (name, offset) = match from.kind {
         OperandKind::Name(name) => (name, 0),
         OperandKind::NameOffset(name, offset) => (name, offset),
@@ -217,86 +265,5 @@ fn unpack<'a>(
             _ => {}
         }
     }
-    Ok(())
-}
-
-/// The spaces that have a window in the generic address space, and where it starts.
-fn window(word: &str) -> (Space, u64) {
-    match word {
-        "shared" | "shared::cta" => (Space::Shared, SHARED_BASE),
-        "local" => (Space::Local, LOCAL_BASE),
-        "const" => (Space::Const, CONST_BASE),
-        "param" | "param::entry" => (Space::KernelParam, PARAM_BASE),
-        _ => (Space::Global, 0),
-    }
-}
-
-const WINDOWS: &[&str] = &[
-    "global",
-    "shared",
-    "shared::cta",
-    "local",
-    "const",
-    "param",
-    "param::entry",
-];
-
-pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    let to_space = inst.modifiers.take("to");
-    if inst.modifiers.has(&["shared::cluster"]).is_some() {
-        return inst.modifiers.unsupported("space .shared::cluster");
-    }
-    let (space, base) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);
-    let ty = inst.modifiers.type_of(&[Type::U64])?;
-    inst.modifiers.end()?;
-    inst.arity(2)?;
-    let a = moved(body, inst.operand(1)?, ty)?;
-    let d = body.dest(inst.operand(0)?, ty)?;
-    if space == Space::Global {
-        body.lane(LaneOp::Mov64, d, a, 0, 0);
-        return Ok(());
-    }
-    // A device function's parameters lie in its frame.
-    let base = if space == Space::KernelParam && !body.entry {
-        LOCAL_BASE
-    } else {
-        base
-    };
-    let base = body.constant64(base, inst.opcode.pos)?;
-    body.lane(
-        if to_space {
-            LaneOp::SubI64
-        } else {
-            LaneOp::AddI64
-        },
-        d,
-        a,
-        base,
-        0,
-    );
-    Ok(())
-}
-
-pub(super) fn isspacep<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    if inst.modifiers.has(&["shared::cluster"]).is_some() {
-        return inst.modifiers.unsupported("space .shared::cluster");
-    }
-    let (space, _) = window(inst.modifiers.need_one(WINDOWS, "a state space")?);
-    inst.modifiers.end()?;
-    inst.arity(2)?;
-    let address = body.source(inst.operand(1)?, Type::U64)?;
-    let d = match inst.operand(0)?.kind {
-        OperandKind::Name(_) => body.dest(inst.operand(0)?, Type::Pred)?,
-        ref other => {
-            return fail(
-                inst.operand(0)?.pos,
-                SemanticError::OperandForm {
-                    expected: "a predicate",
-                    found: form(other),
-                },
-            );
-        }
-    };
-    body.emit(Op::IsSpace { d, address, space });
     Ok(())
 }

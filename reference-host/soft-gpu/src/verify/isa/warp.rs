@@ -16,7 +16,9 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if inst.opcode.text == "barrier" && inst.modifiers.has(&["cluster"]).is_some() {
         return inst.modifiers.unsupported(".cluster");
     }
-    inst.modifiers.take("cta");
+    if inst.modifiers.take("cta") {
+        body.requires(inst.opcode.pos, "a barrier with .cta", 0, (7, 8))?;
+    }
     if inst.modifiers.has(&["red"]).is_some() {
         return inst.modifiers.unsupported(".red");
     }

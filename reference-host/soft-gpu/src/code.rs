@@ -8,6 +8,7 @@ use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::ops::LaneOp;
 use crate::exec::rare::RareOp;
 use crate::exec::shape::Class;
+use crate::exec::tensor::Matrix;
 use crate::types::Type;
 
 /// One micro-op.
@@ -88,6 +89,26 @@ pub(crate) enum Op {
     },
     /// `activemask`.
     ActiveMask { d: u32 },
+    /// Counts the predicate towards the reduction of the barrier that follows.
+    BarrierVote { id: u32, source: u32, negated: bool },
+    /// What the barrier that has been passed reduced, to a predicate, or to a 32-bit register for [`Reduction::Count`].
+    BarrierResult {
+        id: u32,
+        d: u32,
+        reduction: Reduction,
+    },
+    /// `elect.sync`: the lane that is elected to d or [`NONE`], whether this is it to p.
+    Elect { d: u32, p: u32, members: u32 },
+    /// `cp.async`, by its number.
+    AsyncCopy { index: u32 },
+    /// `cp.async.commit_group`
+    AsyncCommit,
+    /// `cp.async.wait_group` with the number of groups that may remain; [`NONE`] for `wait_all`.
+    AsyncWait { groups: u32 },
+    /// An operation on an `mbarrier` object.
+    Mbarrier(Mbarrier),
+    /// A matrix instruction, by its number; `members` holds all lanes.
+    Matrix { index: u32, members: u32 },
     /// The whole of a function that the CUDA runtime supplies.
     Runtime(Runtime),
     /// In the copy of the code that a launch with checks runs: the access that the code itself has here.
@@ -321,6 +342,66 @@ pub(crate) enum Vote {
     Ballot,
 }
 
+/// What a barrier makes of the predicates of its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    And,
+    Or,
+    Count,
+}
+
+/// A copy from global to shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsyncCopy {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) bytes: u32,
+    /// 32-bit register with how many bytes are read, the rest being zero; or [`NONE`].
+    pub(crate) size: u32,
+    /// Predicate with which nothing is read; or [`NONE`].
+    pub(crate) ignore: u32,
+    pub(crate) negated: bool,
+}
+
+/// An operation on an `mbarrier` object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mbarrier {
+    pub(crate) kind: MbarrierKind,
+    /// Threads whose wait is not over let others run first.
+    pub(crate) patient: bool,
+    pub(crate) space: Space,
+    /// The state before, a 64-bit register; the predicate of a test; or [`NONE`].
+    pub(crate) d: u32,
+    /// A count or a parity in a 32-bit register, or a state; [`NONE`] is a count of 1.
+    pub(crate) operand: u32,
+    pub(crate) address: Address,
+}
+
+impl MbarrierKind {
+    /// Whether the result is a predicate.
+    pub(crate) fn is_test(self) -> bool {
+        matches!(self, Self::TestState | Self::TestParity)
+    }
+}
+
+/// What is done with an `mbarrier` object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MbarrierKind {
+    Init,
+    Invalidate,
+    Arrive,
+    Drop,
+    /// One arrival, and bytes to be awaited.
+    ArriveExpecting,
+    DropExpecting,
+    /// Bytes to be awaited.
+    Expect,
+    /// Bytes that have come.
+    Complete,
+    TestState,
+    TestParity,
+}
+
 /// `redux` operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redux {
@@ -440,6 +521,8 @@ pub(crate) struct Code {
     pub(crate) lists: Vec<u32>,
     pub(crate) tables: Vec<Vec<u32>>,
     pub(crate) sites: Vec<CallSite>,
+    pub(crate) matrices: Vec<Matrix>,
+    pub(crate) copies: Vec<AsyncCopy>,
     pub(crate) functions: Vec<Function>,
     /// Name of each function.
     pub(crate) names: Vec<String>,

@@ -6,7 +6,9 @@
 
 use hashbrown::HashMap;
 
-use crate::code::{Access, Code, Element, Function, NONE, Op, Space, Special};
+use crate::code::{
+    Access, Code, Element, Function, MbarrierKind, NONE, Op, Reduction, Space, Special,
+};
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::shape::{Class, Shape};
 
@@ -231,6 +233,10 @@ fn read_before_written(
     list
 }
 
+fn width_class(wide: bool) -> Class {
+    if wide { Class::R64 } else { Class::R32 }
+}
+
 fn element_class(element: Element) -> Class {
     if element == Element::B64 {
         Class::R64
@@ -276,6 +282,33 @@ pub(crate) fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
                 optional(element_class(atomic.element), slot);
             }
         }
+        Op::Matrix { index, .. } => {
+            if let Some(matrix) = code.matrices.get(index as usize) {
+                for &slot in &matrix.d {
+                    optional(width_class(matrix.wide), slot);
+                }
+            }
+        }
+        Op::BarrierResult { d, reduction, .. } => optional(
+            if reduction == Reduction::Count {
+                Class::R32
+            } else {
+                Class::Pred
+            },
+            d,
+        ),
+        Op::Elect { d, p, .. } => {
+            optional(Class::R32, d);
+            optional(Class::Pred, p);
+        }
+        Op::Mbarrier(op) => optional(
+            if op.kind.is_test() {
+                Class::Pred
+            } else {
+                Class::R64
+            },
+            op.d,
+        ),
         Op::Special { d, .. }
         | Op::DynamicShared { d }
         | Op::ActiveMask { d }
@@ -309,6 +342,10 @@ pub(crate) fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Runtime(_)
         | Op::Watched { .. }
         | Op::Store(_)
+        | Op::AsyncCopy { .. }
+        | Op::AsyncCommit
+        | Op::AsyncWait { .. }
+        | Op::BarrierVote { .. }
         | Op::Barrier { .. }
         | Op::WarpBarrier { .. } => {}
     }
@@ -368,6 +405,21 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
                 optional(element_class(atomic.element), slot);
             }
         }
+        Op::Matrix { index, members } => {
+            optional(Class::R32, members);
+            if let Some(matrix) = code.matrices.get(index as usize) {
+                for &slot in matrix.a.iter().chain(&matrix.b).chain(&matrix.c) {
+                    optional(width_class(matrix.wide), slot);
+                }
+                if let Some((_, place)) = matrix.place {
+                    let (class, slot) = address(place);
+                    optional(class, slot);
+                }
+                if let Some(slot) = matrix.stride {
+                    optional(Class::R32, slot);
+                }
+            }
+        }
         Op::Guard { pred, .. } | Op::BranchIf { pred, .. } => optional(Class::Pred, pred),
         Op::BranchIndex { index, .. } => optional(Class::R32, index),
         Op::CallIndirect { address, .. } | Op::IsSpace { address, .. } => {
@@ -377,7 +429,34 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
             optional(Class::R32, id);
             optional(Class::R32, count);
         }
-        Op::WarpBarrier { members } => optional(Class::R32, members),
+        Op::BarrierVote { id, source, .. } => {
+            optional(Class::R32, id);
+            optional(Class::Pred, source);
+        }
+        Op::BarrierResult { id, .. } => optional(Class::R32, id),
+        Op::AsyncCopy { index } => {
+            if let Some(copy) = code.copies.get(index as usize) {
+                for place in [copy.to, copy.from] {
+                    let (class, slot) = address(place);
+                    optional(class, slot);
+                }
+                optional(Class::R32, copy.size);
+                optional(Class::Pred, copy.ignore);
+            }
+        }
+        Op::Mbarrier(op) => {
+            let (class, slot) = address(op.address);
+            optional(class, slot);
+            let class = if op.kind == MbarrierKind::TestState {
+                Class::R64
+            } else {
+                Class::R32
+            };
+            optional(class, op.operand);
+        }
+        Op::Elect { members, .. } | Op::WarpBarrier { members } => {
+            optional(Class::R32, members);
+        }
         Op::Shuffle { list, .. } => {
             let [_, _, a, b, c, members] = code.list(list);
             [a, b, c, members]
@@ -412,6 +491,8 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Special64 { .. }
         | Op::DynamicShared { .. }
         | Op::FrameAddress { .. }
+        | Op::AsyncCommit
+        | Op::AsyncWait { .. }
         | Op::ActiveMask { .. } => {}
     }
 }

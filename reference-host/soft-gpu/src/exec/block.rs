@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::cost;
 use super::lanes::LANES;
-use super::warp::{State, Warp};
+use super::warp::{State, Votes, Warp};
 use super::watch::Watch;
 use crate::code::{Code, Function, NONE, Special};
 use crate::fault::{Fault, FaultKind};
@@ -40,6 +40,7 @@ pub(crate) fn run_grid<'g>(
         spaces,
         index: [0; 3],
         arrived: [0; 16],
+        votes: [Votes::default(); 16],
         processor: pulp::Arch::new(),
         gives_way: false,
         watch,
@@ -54,6 +55,7 @@ pub(crate) fn run_grid<'g>(
                 if let Some(watch) = &mut block.watch {
                     watch.start();
                 }
+                block.votes = [Votes::default(); 16];
                 block.spaces.shared.fill(0);
                 block.pay(cost::of_block(block.spaces.shared.len()), function)?;
                 block.run(function, &template, &mut pool)?;
@@ -70,6 +72,8 @@ pub(crate) struct Block<'g, 'm> {
     pub(crate) index: [u32; 3],
     /// Threads that `bar.arrive` has brought to each barrier.
     arrived: [u32; 16],
+    /// Predicates that threads have brought to each barrier.
+    votes: [Votes; 16],
     /// What the machine's processor can do.
     pub(crate) processor: pulp::Arch,
     /// The warp that ran last used up its slice and could go on.
@@ -145,6 +149,14 @@ impl Block<'_, '_> {
         }
     }
 
+    /// Counts the predicates of threads on their way to a barrier.
+    pub(crate) fn vote(&mut self, id: u32, yes: u32, mask: u32) {
+        if let Some(votes) = self.votes.get_mut(id as usize) {
+            votes.yes += (yes & mask).count_ones();
+            votes.all += mask.count_ones();
+        }
+    }
+
     /// Releases the threads of every barrier that is complete; whether any was.
     ///
     /// Only called when no warp can run. Threads that have exited no longer count, and a warp all of whose remaining lanes
@@ -194,10 +206,12 @@ impl Block<'_, '_> {
             self.arrived[id as usize] = arrived.saturating_sub(needed.saturating_sub(present));
             released = true;
             let mut threads = Vec::new();
+            let votes = std::mem::take(&mut self.votes[id as usize]);
             for warp in warps.iter_mut() {
                 let index = warp.index;
                 for fragment in warp.fragments.iter_mut().filter(|each| here(each.state)) {
                     fragment.state = State::Ready;
+                    warp.votes[id as usize] = votes;
                     if self.watch.is_some() {
                         threads.extend(Watch::threads(index, fragment.mask));
                     }

@@ -14,6 +14,8 @@ pub(crate) fn of(op: &Op) -> u32 {
         Op::Rare(_) => 40,
         Op::Load(_) | Op::Store(_) => 8,
         Op::Atomic(_) => 16,
+        Op::Matrix { .. } => 300,
+        Op::AsyncCopy { .. } | Op::AsyncWait { .. } | Op::Mbarrier(_) => 40,
         Op::Match { .. } => 60,
         Op::Shuffle { .. } | Op::Call { .. } | Op::CallIndirect { .. } | Op::BranchIndex { .. } => {
             10

@@ -12,7 +12,10 @@ pub(crate) fn members_register(code: &Code, op: &Op) -> u32 {
     match *op {
         Op::Shuffle { list, .. } => code.list::<6>(list)[5],
         Op::Match { list, .. } => code.list::<4>(list)[3],
-        Op::Vote { members, .. } | Op::Redux { members, .. } => members,
+        Op::Elect { members, .. }
+        | Op::Matrix { members, .. }
+        | Op::Vote { members, .. }
+        | Op::Redux { members, .. } => members,
         _ => 0,
     }
 }
@@ -60,6 +63,7 @@ pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, acti
             Op::Match { all, wide, list } => {
                 matching(registers, all, wide, code.list(list), members, group);
             }
+            Op::Elect { d, p, .. } => elect(registers, d, p, members, group),
             Op::Redux { op, d, a, .. } => redux(registers, op, d, a, members, group),
             _ => {}
         }
@@ -155,6 +159,15 @@ fn matching(
     if p != NONE {
         registers.put_pred(p, active, if agree { u32::MAX } else { 0 });
     }
+}
+
+/// `elect.sync`: the lowest of `members`, told to the lanes of `active`.
+fn elect(registers: &mut Registers<'_>, d: u32, p: u32, members: u32, active: u32) {
+    let leader = members.trailing_zeros() & 31;
+    if d != NONE {
+        registers.put32(d, active, &[leader; LANES]);
+    }
+    registers.put_pred(p, active, 1 << leader);
 }
 
 /// `redux.sync` of `members`, for the lanes of `active`.

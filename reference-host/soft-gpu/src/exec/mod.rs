@@ -2,6 +2,7 @@
 
 mod access;
 mod approximate;
+mod async_copy;
 mod atomic;
 pub(crate) mod bits;
 mod block;
@@ -18,6 +19,7 @@ pub(crate) mod lanes;
 mod linear;
 mod load;
 mod local;
+mod mbarrier;
 pub(crate) mod ops;
 mod packed;
 mod printf;
@@ -27,6 +29,7 @@ mod run;
 mod runtime;
 pub(crate) mod shape;
 mod store;
+pub(crate) mod tensor;
 mod warp;
 mod watch;
 

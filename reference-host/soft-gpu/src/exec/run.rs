@@ -9,7 +9,7 @@ use super::lanes::{FULL, LANES, Registers};
 use super::warp::{Caller, Fragment, Frame, State, Warp};
 use super::watch::Watch;
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
-use crate::code::{NONE, Op, Space, Special, Special64};
+use crate::code::{NONE, Op, Reduction, Space, Special, Special64};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
 use crate::verify::MAX_FRAME_BYTES;
@@ -264,7 +264,12 @@ impl Block<'_, '_> {
                         warp.park(fragment.clone());
                         return Ok(());
                     }
-                    Op::Shuffle { .. } | Op::Match { .. } | Op::Vote { .. } | Op::Redux { .. } => {
+                    Op::Shuffle { .. }
+                    | Op::Match { .. }
+                    | Op::Vote { .. }
+                    | Op::Redux { .. }
+                    | Op::Elect { .. }
+                    | Op::Matrix { .. } => {
                         let members = registers.lanes32(exchange::members_register(code, op));
                         let ready = exchange::ready(&members, active, warp.alive);
                         if ready != active {
@@ -275,7 +280,20 @@ impl Block<'_, '_> {
                             }
                             continue 'frame;
                         }
-                        exchange::exchange(&mut registers, code, op, active);
+                        let Op::Matrix { index, .. } = *op else {
+                            exchange::exchange(&mut registers, code, op, active);
+                            pc += 1;
+                            continue;
+                        };
+                        if let Some(matrix) = code.matrices.get(index as usize) {
+                            let mut view = View {
+                                spaces: &mut self.spaces,
+                                local: &mut warp.local,
+                                frame: frame.local,
+                            };
+                            view.matrix(&mut registers, matrix, active)
+                                .inspect_err(|_| fragment.pc = pc)?;
+                        }
                     }
                     Op::Barrier {
                         id,
@@ -301,6 +319,67 @@ impl Block<'_, '_> {
                         } else {
                             fragment.pc = pc + 1;
                             fragment.state = State::Barrier { id, count };
+                            warp.park(fragment.clone());
+                            return Ok(());
+                        }
+                    }
+                    Op::BarrierVote {
+                        id,
+                        source,
+                        negated,
+                    } => {
+                        let id = registers.lanes32(id)[active.trailing_zeros() as usize & 31];
+                        let yes = registers.pred_bits(source);
+                        self.vote(id, if negated { !yes } else { yes }, active);
+                    }
+                    Op::BarrierResult { id, d, reduction } => {
+                        let id = registers.lanes32(id)[active.trailing_zeros() as usize & 31];
+                        let votes = warp.votes.get(id as usize).copied().unwrap_or_default();
+                        let all = |yes: bool| if yes { FULL } else { 0 };
+                        match reduction {
+                            Reduction::And => {
+                                registers.put_pred(d, active, all(votes.yes == votes.all));
+                            }
+                            Reduction::Or => registers.put_pred(d, active, all(votes.yes > 0)),
+                            Reduction::Count => registers.put32(d, active, &[votes.yes; LANES]),
+                        }
+                    }
+                    Op::AsyncCopy { index } => {
+                        let Some(copy) = code.copies.get(index as usize) else {
+                            pc += 1;
+                            continue;
+                        };
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        view.copy_async(&mut registers, copy, &mut warp.copies, active)
+                            .inspect_err(|_| fragment.pc = pc)?;
+                    }
+                    Op::AsyncCommit => warp.copies.commit(active),
+                    Op::AsyncWait { groups } => {
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        let allowed = (groups != NONE).then_some(groups);
+                        view.wait_async(&mut warp.copies, allowed, active);
+                    }
+                    Op::Mbarrier(op) => {
+                        let mut view = View {
+                            spaces: &mut self.spaces,
+                            local: &mut warp.local,
+                            frame: frame.local,
+                        };
+                        let over = view
+                            .mbarrier(&mut registers, op, active)
+                            .inspect_err(|_| fragment.pc = pc)?;
+                        if op.patient && over != active {
+                            // Whoever is awaited had better run now.
+                            fragment.pc = pc + 1;
+                            self.gives_way = true;
                             warp.park(fragment.clone());
                             return Ok(());
                         }

@@ -6,6 +6,7 @@
 //! flow whatever, since no fragment ever depends on another having met it. A fragment that runs on and on while others could
 //! is set aside for a turn, so that spinning lanes cannot starve the lane they wait for.
 
+use super::async_copy::Copies;
 use super::form::{Form, HALF, Register};
 use super::lanes::{FULL, LANES};
 use super::local::Local;
@@ -33,8 +34,19 @@ pub(crate) struct Warp {
     pub(crate) turn: u64,
     /// Lanes that `bar.warp.sync` has released since the warp last ran.
     pub(crate) released: u32,
+    /// What each barrier counted when it last released threads of this warp.
+    pub(crate) votes: [Votes; 16],
+    /// Asynchronous copies that have not been carried out.
+    pub(crate) copies: Copies,
     /// The registers hold this launch's constants and prologue results.
     prepared: bool,
+}
+
+/// Predicates that threads brought to a barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Votes {
+    pub(crate) yes: u32,
+    pub(crate) all: u32,
 }
 
 /// Lanes of a warp that go together.
@@ -118,6 +130,7 @@ impl Warp {
             }
         }
         self.local.reset(function.frame_bytes);
+        self.copies.clear();
         self.patience = 0;
         self.grace = 0;
         self.turn = 0;

@@ -4,6 +4,7 @@
 
 mod access;
 mod approximate;
+mod async_copy;
 mod atomic;
 mod cache;
 mod compare;
@@ -14,6 +15,9 @@ mod float;
 mod half;
 mod integer;
 mod logic;
+mod matrix;
+mod mbarrier;
+mod mma;
 mod moves;
 mod order;
 mod sign;
@@ -21,6 +25,7 @@ mod spaces;
 mod video;
 mod warp;
 mod wide;
+mod wmma;
 
 pub(crate) use control::{emit_return, frame_layout, load_register_param};
 
@@ -114,6 +119,8 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "prefetch" | "prefetchu" => Some(cache::prefetch),
         "applypriority" => Some(cache::applypriority),
         "discard" => Some(cache::discard),
+        "cp" => Some(async_copy::cp),
+        "mbarrier" => Some(mbarrier::mbarrier),
         "createpolicy" => Some(cache::createpolicy),
         "griddepcontrol" => Some(cache::griddepcontrol),
         "nanosleep" => Some(control::nanosleep),
@@ -132,10 +139,16 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
         "exit" => control::exit,
         "trap" | "brkpt" => control::trap,
         "bar" | "barrier" => warp::bar,
+        "mma" => mma::mma,
+        "wmma" => wmma::wmma,
+        "ldmatrix" => matrix::ldmatrix,
+        "stmatrix" => matrix::stmatrix,
+        "movmatrix" => matrix::movmatrix,
         "shfl" => warp::shfl,
         "vote" => warp::vote,
         "match" => warp::matching,
         "redux" => warp::redux,
+        "elect" => warp::elect,
         _ => return None,
     };
     Some((branching, Guarding::Branch))
@@ -145,18 +158,11 @@ pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
 pub(crate) fn is_unimplemented(opcode: &str) -> bool {
     const OPCODES: &[&str] = &[
         "alloca",
-        "cp",
-        "elect",
         "istypep",
-        "ldmatrix",
-        "mbarrier",
-        "mma",
-        "movmatrix",
         "multimem",
         "setmaxnreg",
         "stackrestore",
         "stacksave",
-        "stmatrix",
         "suld",
         "suq",
         "sured",
@@ -188,7 +194,6 @@ pub(crate) fn is_unimplemented(opcode: &str) -> bool {
         "vsub2",
         "vsub4",
         "wgmma",
-        "wmma",
         "clusterlaunchcontrol",
     ];
     OPCODES.contains(&opcode)

@@ -233,7 +233,32 @@ fn is_part_of_opcode(opcode: &str, word: &str) -> bool {
         "cvta" => word == "to",
         "cvt" => word == "pack",
         "brx" => word == "idx",
-        "fence" => word == "proxy",
+        "fence" | "membar" => word == "proxy",
+        "cp" => matches!(
+            word,
+            "async"
+                | "reduce"
+                | "bulk"
+                | "commit_group"
+                | "wait_group"
+                | "wait_all"
+                | "mbarrier"
+                | "arrive"
+        ),
+        "wmma" => matches!(word, "load" | "store" | "mma" | "a" | "b" | "c" | "d"),
+        "mbarrier" => matches!(
+            word,
+            "init"
+                | "inval"
+                | "arrive"
+                | "arrive_drop"
+                | "expect_tx"
+                | "complete_tx"
+                | "test_wait"
+                | "try_wait"
+                | "pending_count"
+                | "parity"
+        ),
         _ => false,
     }
 }

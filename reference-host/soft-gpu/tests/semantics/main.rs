@@ -2,10 +2,12 @@
 //! hold every product, an independent softfloat, and models of warps written from the ISA's text.
 
 mod atomics;
+mod barriers;
 mod bits;
 mod compare;
 mod control;
 mod convert;
+mod copies;
 mod declarations;
 mod float;
 mod harness;
@@ -14,5 +16,6 @@ mod limits;
 mod memory;
 mod order;
 mod special;
+mod tensor;
 mod traps;
 mod warp;

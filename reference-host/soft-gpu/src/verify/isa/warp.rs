@@ -6,7 +6,7 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use crate::ast::{Operand, OperandKind};
-use crate::code::{NONE, Op, Redux, Shuffle, Vote};
+use crate::code::{NONE, Op, Reduction, Redux, Shuffle, Vote};
 use crate::types::Type;
 
 pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
@@ -19,8 +19,8 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if inst.modifiers.take("cta") {
         body.requires(inst.opcode.pos, "a barrier with .cta", 0, (7, 8))?;
     }
-    if inst.modifiers.has(&["red"]).is_some() {
-        return inst.modifiers.unsupported(".red");
+    if inst.modifiers.take("red") {
+        return reducing_barrier(body, inst);
     }
     let arrive_only = inst
         .modifiers
@@ -31,35 +31,8 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     }
     inst.modifiers.end()?;
     inst.arity_between(if arrive_only { 2 } else { 1 }, 2)?;
-    let id_operand = inst.operand(0)?;
-    if let OperandKind::Int(value) = id_operand.kind
-        && !(0..16).contains(&value)
-    {
-        return fail(
-            id_operand.pos,
-            SemanticError::OutOfRange {
-                what: "barrier number",
-                value: value.to_string(),
-            },
-        );
-    }
-    let id = body.source(id_operand, Type::U32)?;
-    let count = match inst.operands.get(1) {
-        Some(Operand {
-            kind: OperandKind::Int(value),
-            pos,
-        }) if *value % 32 != 0 || (*value == 0 && arrive_only) => {
-            return fail(
-                *pos,
-                SemanticError::OutOfRange {
-                    what: "thread count (a multiple of 32)",
-                    value: value.to_string(),
-                },
-            );
-        }
-        Some(operand) => body.source(operand, Type::U32)?,
-        None => NONE,
-    };
+    let id = barrier_number(body, inst.operand(0)?)?;
+    let count = barrier_count(body, inst.operands.get(1), arrive_only)?;
     body.begin_block();
     body.emit(Op::Barrier {
         id,
@@ -67,6 +40,84 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         arrive_only,
     });
     Ok(())
+}
+
+/// `bar.red`: a barrier that also tells how many of its threads have a predicate.
+fn reducing_barrier<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let word = inst
+        .modifiers
+        .need_one(&["and", "or", "popc"], "one of .and, .or, .popc")?;
+    if inst.opcode.text == "barrier" {
+        inst.modifiers.take("aligned");
+    }
+    let (reduction, ty) = match word {
+        "and" => (Reduction::And, Type::Pred),
+        "or" => (Reduction::Or, Type::Pred),
+        _ => (Reduction::Count, Type::U32),
+    };
+    inst.modifiers.type_of(&[ty])?;
+    inst.modifiers.end()?;
+    inst.arity_between(3, 4)?;
+    let id = barrier_number(body, inst.operand(1)?)?;
+    let (count, last) = if inst.operands.len() == 4 {
+        (inst.operands.get(2), 3)
+    } else {
+        (None, 2)
+    };
+    let count = barrier_count(body, count, false)?;
+    let (source, negated) = body.predicate(inst.operand(last)?)?;
+    let d = body.dest(inst.operand(0)?, ty)?;
+    body.begin_block();
+    body.emit(Op::BarrierVote {
+        id,
+        source,
+        negated,
+    });
+    body.emit(Op::Barrier {
+        id,
+        count,
+        arrive_only: false,
+    });
+    body.emit(Op::BarrierResult { id, d, reduction });
+    Ok(())
+}
+
+/// A barrier's number, in a register.
+fn barrier_number<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32> {
+    if let OperandKind::Int(value) = operand.kind
+        && !(0..16).contains(&value)
+    {
+        return fail(
+            operand.pos,
+            SemanticError::OutOfRange {
+                what: "barrier number",
+                value: value.to_string(),
+            },
+        );
+    }
+    body.source(operand, Type::U32)
+}
+
+/// A barrier's thread count, in a register, or [`NONE`].
+fn barrier_count<'a>(
+    body: &mut Body<'a>,
+    operand: Option<&Operand<'a>>,
+    arrive_only: bool,
+) -> Checked<u32> {
+    match operand {
+        Some(Operand {
+            kind: OperandKind::Int(value),
+            pos,
+        }) if *value % 32 != 0 || (*value == 0 && arrive_only) => fail(
+            *pos,
+            SemanticError::OutOfRange {
+                what: "thread count (a multiple of 32)",
+                value: value.to_string(),
+            },
+        ),
+        Some(operand) => body.source(operand, Type::U32),
+        None => Ok(NONE),
+    }
 }
 
 fn bar_warp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
@@ -222,7 +273,7 @@ pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
         "an operation such as .add",
     )?;
     if inst.modifiers.has(&["abs", "NaN", "f32"]).is_some() {
-        return inst.modifiers.unsupported("type .f32");
+        return inst.requires(body, "of .f32", (8, 6), 100);
     }
     let ty = match word {
         "add" | "min" | "max" => inst.modifiers.type_of(&[Type::U32, Type::S32])?,
@@ -246,6 +297,32 @@ pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
     let d = body.dest(inst.operand(0)?, ty)?;
     body.begin_block();
     body.emit(Op::Redux { op, d, a, members });
+    Ok(())
+}
+
+pub(super) fn elect<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    need_sync(&mut inst)?;
+    inst.modifiers.end()?;
+    body.requires(inst.opcode.pos, "elect", 90, (8, 0))?;
+    inst.arity(2)?;
+    let first = inst.operand(0)?;
+    let (d, Some(p)) = one_or_pair(body, first) else {
+        return fail(
+            first.pos,
+            SemanticError::OperandForm {
+                expected: "a pair of destinations",
+                found: "one destination",
+            },
+        );
+    };
+    let members = body.source(inst.operand(1)?, Type::B32)?;
+    let d = match d.kind {
+        OperandKind::Sink => NONE,
+        _ => body.dest(d, Type::B32)?,
+    };
+    let p = body.dest(p, Type::Pred)?;
+    body.begin_block();
+    body.emit(Op::Elect { d, p, members });
     Ok(())
 }
 

@@ -1,0 +1,418 @@
+//! Products of matrices.
+//!
+//! Products of floats of up to 32 bits are exact, are summed in double precision, the addend first and then by rising column of `a`, and
+//! are rounded once to the result's format. The ISA leaves the order open and asks for no more than single precision. Sums of
+//! doubles are fused and rounded at each step.
+
+use super::format::{Accumulator, Format, float, integer};
+use super::layout::{
+    Layout, group_a, group_b, group_sum, linear, quad_a, quad_b, quad_pair, quad_sum,
+};
+use super::{Combine, Matrix, Product};
+use crate::exec::float::{bits32, bits64};
+use crate::exec::formats::Half;
+use crate::exec::lanes::{LANES, Lanes32, Lanes64, Registers};
+
+/// Most elements of a factor of floats.
+const FLOATS: usize = 16 * 32;
+/// Most elements of a factor of integers.
+const INTEGERS: usize = 16 * 64;
+/// Most elements of a sum; four products of [`Layout::QuadPairs`] together have as many.
+const SUM: usize = 256;
+/// Most registers of an operand.
+const MAX_REGISTERS: usize = 8;
+
+/// `d = a * b + c`.
+pub(super) fn multiply(
+    registers: &mut Registers<'_>,
+    matrix: &Matrix,
+    product: &Product,
+    active: u32,
+) {
+    match (product.a, product.layout) {
+        (_, Layout::QuadPairs) => quad_pairs(registers, matrix, product, active),
+        (Format::F64, _) => doubles(registers, matrix, product, active),
+        (Format::S8 | Format::U8 | Format::S4 | Format::U4, _) => {
+            integers(registers, matrix, product, active);
+        }
+        (Format::B1, _) => bits(registers, matrix, product, active),
+        _ => floats(registers, matrix, product, active),
+    }
+}
+
+/// Floats of up to 32 bits.
+fn floats(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+    let &Product { m, n, k, .. } = product;
+    let mut a = [0f64; FLOATS];
+    let mut b = [0f64; FLOATS];
+    unpack(
+        registers,
+        &matrix.a,
+        product.a.packed(),
+        |lane, register, at, word| {
+            let (row, column) = a_position(product, matrix.a.len(), lane, register, at);
+            a[row * k + column] = float(product.a, word);
+        },
+    );
+    unpack(
+        registers,
+        &matrix.b,
+        product.b.packed(),
+        |lane, register, at, word| {
+            let (row, column) = b_position(product, matrix.b.len(), lane, register, at);
+            b[row * n + column] = float(product.b, word);
+        },
+    );
+    let mut sum = float_sum(registers, matrix, product);
+    match n {
+        8 => accumulate::<8>(&a, &b, &mut sum, m, k),
+        16 => accumulate::<16>(&a, &b, &mut sum, m, k),
+        _ => accumulate::<32>(&a, &b, &mut sum, m, k),
+    }
+    put_floats(registers, matrix, product, &sum, active);
+}
+
+/// Adds the product of `a` and `b`, whose rows have `N` columns, to a sum.
+fn accumulate<const N: usize>(a: &[f64], b: &[f64], sum: &mut [f64], m: usize, k: usize) {
+    let (b, _) = b.as_chunks::<N>();
+    let (sum, _) = sum.as_chunks_mut::<N>();
+    for (row, sum) in a.chunks_exact(k).zip(sum).take(m) {
+        for (factor, b) in row.iter().zip(b) {
+            for column in 0..N {
+                sum[column] += factor * b[column];
+            }
+        }
+    }
+}
+
+/// The addend of a sum of floats.
+fn float_sum(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product) -> [f64; SUM] {
+    let mut sum = [0f64; SUM];
+    let packed = product.c.packed();
+    unpack(registers, &matrix.c, packed, |lane, register, at, word| {
+        let element = register * packed + at;
+        let (row, column) = sum_position(product, matrix.c.len() * packed, lane, element);
+        sum[row * product.n + column] = match product.c {
+            Accumulator::F16 => f64::from(Half::F16.value(word & 0xFFFF)),
+            _ => f64::from(f32::from_bits(word)),
+        };
+    });
+    sum
+}
+
+/// Rounds a sum of floats and writes it.
+fn put_floats(
+    registers: &mut Registers<'_>,
+    matrix: &Matrix,
+    product: &Product,
+    sum: &[f64; SUM],
+    active: u32,
+) {
+    let packed = product.d.packed();
+    pack(
+        registers,
+        &matrix.d,
+        packed,
+        active,
+        |lane, register, at| {
+            let element = register * packed + at;
+            let (row, column) = sum_position(product, matrix.d.len() * packed, lane, element);
+            rounded(product.d, sum[row * product.n + column])
+        },
+    );
+}
+
+/// Bits of a sum in its format.
+fn rounded(format: Accumulator, value: f64) -> u32 {
+    match format {
+        Accumulator::F16 => Half::F16.nearest(value),
+        _ => bits32(value as f32),
+    }
+}
+
+/// Four products at once.
+fn quad_pairs(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+    let mut a = [0f64; 4 * 32];
+    let mut b = [0f64; 4 * 32];
+    let mut sum = [0f64; 4 * 64];
+    unpack(registers, &matrix.a, 2, |lane, register, at, word| {
+        let (row, column) = quad_a(lane, 2 * register + at, product.a_major);
+        a[32 * quad_pair(lane) + 4 * row + column] = float(Format::F16, word);
+    });
+    unpack(registers, &matrix.b, 2, |lane, register, at, word| {
+        let (row, column) = quad_b(lane, 2 * register + at, product.b_major);
+        b[32 * quad_pair(lane) + 8 * row + column] = float(Format::F16, word);
+    });
+    let wide = product.c == Accumulator::F32;
+    let packed = product.c.packed();
+    unpack(registers, &matrix.c, packed, |lane, register, at, word| {
+        let (row, column) = quad_sum(lane, packed * register + at, wide);
+        sum[64 * quad_pair(lane) + 8 * row + column] = if wide {
+            f64::from(f32::from_bits(word))
+        } else {
+            float(Format::F16, word)
+        };
+    });
+    for ((a, b), sum) in a
+        .chunks_exact(32)
+        .zip(b.chunks_exact(32))
+        .zip(sum.chunks_exact_mut(64))
+    {
+        accumulate::<8>(a, b, sum, 8, 4);
+    }
+    let wide = product.d == Accumulator::F32;
+    let packed = product.d.packed();
+    pack(
+        registers,
+        &matrix.d,
+        packed,
+        active,
+        |lane, register, at| {
+            let (row, column) = quad_sum(lane, packed * register + at, wide);
+            rounded(product.d, sum[64 * quad_pair(lane) + 8 * row + column])
+        },
+    );
+}
+
+/// Doubles: each step is fused.
+fn doubles(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+    let &Product { m, n, k, .. } = product;
+    let mut a = [0f64; 256];
+    let mut b = [0f64; 128];
+    let mut sum = [0f64; SUM];
+    for (register, &slot) in matrix.a.iter().enumerate() {
+        for (lane, bits) in registers.lanes64(slot).into_iter().enumerate() {
+            let (row, column) = a_position(product, matrix.a.len(), lane, register, 0);
+            a[row * k + column] = f64::from_bits(bits);
+        }
+    }
+    for (register, &slot) in matrix.b.iter().enumerate() {
+        for (lane, bits) in registers.lanes64(slot).into_iter().enumerate() {
+            let (row, column) = b_position(product, matrix.b.len(), lane, register, 0);
+            b[row * n + column] = f64::from_bits(bits);
+        }
+    }
+    for (register, &slot) in matrix.c.iter().enumerate() {
+        for (lane, bits) in registers.lanes64(slot).into_iter().enumerate() {
+            let (row, column) = sum_position(product, matrix.c.len(), lane, register);
+            sum[row * n + column] = f64::from_bits(bits);
+        }
+    }
+    for row in 0..m {
+        for at in 0..k {
+            for column in 0..n {
+                let sum = &mut sum[row * n + column];
+                *sum = a[row * k + at].mul_add(b[at * n + column], *sum);
+            }
+        }
+    }
+    for (register, &slot) in matrix.d.iter().enumerate() {
+        let out: Lanes64 = std::array::from_fn(|lane| {
+            let (row, column) = sum_position(product, matrix.d.len(), lane, register);
+            bits64(sum[row * n + column])
+        });
+        registers.put64(slot, active, &out);
+    }
+}
+
+/// Integers of 4 and 8 bits.
+fn integers(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+    let &Product { m, n, k, .. } = product;
+    let mut a = [0i32; INTEGERS];
+    let mut b = [0i32; INTEGERS];
+    unpack(
+        registers,
+        &matrix.a,
+        product.a.packed(),
+        |lane, register, at, word| {
+            let (row, column) = a_position(product, matrix.a.len(), lane, register, at);
+            a[row * k + column] = integer(product.a, word);
+        },
+    );
+    unpack(
+        registers,
+        &matrix.b,
+        product.b.packed(),
+        |lane, register, at, word| {
+            let (row, column) = b_position(product, matrix.b.len(), lane, register, at);
+            b[row * n + column] = integer(product.b, word);
+        },
+    );
+    let mut sum = [0i32; SUM];
+    for (row, sum) in a.chunks_exact(k).zip(sum.chunks_exact_mut(n)).take(m) {
+        for (factor, b) in row.iter().zip(b.chunks_exact(n)) {
+            // 64 products of bytes stay far below the bound of 32 bits.
+            for (sum, b) in sum.iter_mut().zip(b) {
+                *sum += factor * b;
+            }
+        }
+    }
+    put_integers(registers, matrix, product, &sum, active);
+}
+
+/// Single bits: combined, then counted.
+fn bits(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+    let &Product { m, n, k, .. } = product;
+    let words = k / 32;
+    // Rows of `a` and columns of `b`, 32 bits a word.
+    let mut a = [0u32; 16 * 8];
+    let mut b = [0u32; 8 * 8];
+    let (a_count, b_count) = (matrix.a.len(), matrix.b.len());
+    unpack(registers, &matrix.a, 1, |lane, register, _, word| {
+        let (row, column) = match product.layout {
+            Layout::Linear => linear(lane, register, a_count, m, words),
+            _ => group_a(lane, register, 0, 1),
+        };
+        a[row * words + column] = word;
+    });
+    unpack(registers, &matrix.b, 1, |lane, register, _, word| {
+        let (column, row) = match product.layout {
+            Layout::Linear => linear(lane, register, b_count, n, words),
+            _ => {
+                let (row, column) = group_b(lane, register, 0, 1);
+                (column, row)
+            }
+        };
+        b[column * words + row] = word;
+    });
+    let mut sum = [0i32; SUM];
+    for row in 0..m {
+        for column in 0..n {
+            let count: u32 = (0..words)
+                .map(|at| {
+                    let (x, y) = (a[row * words + at], b[column * words + at]);
+                    match product.combine {
+                        Combine::Xor => x ^ y,
+                        Combine::And => x & y,
+                    }
+                    .count_ones()
+                })
+                .sum();
+            sum[row * n + column] = count.cast_signed();
+        }
+    }
+    put_integers(registers, matrix, product, &sum, active);
+}
+
+/// Adds the addend to products of integers and writes the sum.
+fn put_integers(
+    registers: &mut Registers<'_>,
+    matrix: &Matrix,
+    product: &Product,
+    sum: &[i32; SUM],
+    active: u32,
+) {
+    for (register, (&d, &c)) in matrix.d.iter().zip(&matrix.c).enumerate() {
+        let addends = registers.lanes32(c);
+        let out: Lanes32 = std::array::from_fn(|lane| {
+            let (row, column) = sum_position(product, matrix.c.len(), lane, register);
+            let (product_sum, addend) =
+                (sum[row * product.n + column], addends[lane].cast_signed());
+            if product.saturates {
+                addend.saturating_add(product_sum).cast_unsigned()
+            } else {
+                addend.wrapping_add(product_sum).cast_unsigned()
+            }
+        });
+        registers.put32(d, active, &out);
+    }
+}
+
+fn a_position(
+    product: &Product,
+    registers: usize,
+    lane: usize,
+    register: usize,
+    at: usize,
+) -> (usize, usize) {
+    let packed = product.a.packed();
+    match product.layout {
+        Layout::Linear => linear(
+            lane,
+            register * packed + at,
+            registers * packed,
+            product.m,
+            product.k,
+        ),
+        _ => group_a(lane, register, at, packed),
+    }
+}
+
+fn b_position(
+    product: &Product,
+    registers: usize,
+    lane: usize,
+    register: usize,
+    at: usize,
+) -> (usize, usize) {
+    let packed = product.b.packed();
+    match product.layout {
+        Layout::Linear if packed > 4 => {
+            // A unit of memory holds several elements of a column.
+            let (column, row) = linear(
+                lane,
+                register * packed + at,
+                registers * packed,
+                product.n,
+                product.k,
+            );
+            (row, column)
+        }
+        Layout::Linear => linear(
+            lane,
+            register * packed + at,
+            registers * packed,
+            product.k,
+            product.n,
+        ),
+        _ => group_b(lane, register, at, packed),
+    }
+}
+
+fn sum_position(product: &Product, per_lane: usize, lane: usize, element: usize) -> (usize, usize) {
+    match product.layout {
+        Layout::Linear => linear(lane, element, per_lane, product.m, product.n),
+        _ => group_sum(lane, element),
+    }
+}
+
+/// Calls `f` for each element of an operand with the lane, the register, its place in it, and a word whose low bits it is.
+#[inline(always)]
+fn unpack(
+    registers: &mut Registers<'_>,
+    list: &[u32],
+    packed: usize,
+    mut f: impl FnMut(usize, usize, usize, u32),
+) {
+    let bits = 32 / packed;
+    for (register, &slot) in list.iter().enumerate() {
+        for (lane, word) in registers.lanes32(slot).into_iter().enumerate() {
+            for at in 0..packed {
+                f(lane, register, at, word >> (at * bits));
+            }
+        }
+    }
+}
+
+/// Writes registers of one or two elements each.
+#[inline(always)]
+fn pack(
+    registers: &mut Registers<'_>,
+    list: &[u32],
+    packed: usize,
+    active: u32,
+    f: impl Fn(usize, usize, usize) -> u32,
+) {
+    let mut out: [Lanes32; MAX_REGISTERS] = [[0; LANES]; MAX_REGISTERS];
+    for (register, out) in out.iter_mut().enumerate().take(list.len()) {
+        for (lane, word) in out.iter_mut().enumerate() {
+            *word = f(lane, register, 0);
+            if packed == 2 {
+                *word |= f(lane, register, 1) << 16;
+            }
+        }
+    }
+    for (&slot, out) in list.iter().zip(&out) {
+        registers.put32(slot, active, out);
+    }
+}

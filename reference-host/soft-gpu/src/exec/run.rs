@@ -1,6 +1,6 @@
 //! The interpreter: runs one fragment until it ends, waits, or gives way to another.
 
-use super::access::View;
+use super::access::{View, addresses};
 use super::block::Block;
 use super::build::{Build, Guaranteed};
 use super::cost;
@@ -293,6 +293,11 @@ impl Block<'_, '_> {
                             };
                             view.matrix(&mut registers, matrix, active)
                                 .inspect_err(|_| fragment.pc = pc)?;
+                            if matrix.d.is_empty()
+                                && let Some(watch) = &mut self.watch
+                            {
+                                watch.forget();
+                            }
                         }
                     }
                     Op::Barrier {
@@ -356,6 +361,10 @@ impl Block<'_, '_> {
                         };
                         view.copy_async(&mut registers, copy, &mut warp.copies, active)
                             .inspect_err(|_| fragment.pc = pc)?;
+                        if let Some(watch) = &mut self.watch {
+                            let to = addresses(&mut registers, copy.to);
+                            lanes_of(active).for_each(|lane| watch.copied(to[lane], copy.bytes));
+                        }
                     }
                     Op::AsyncCommit => warp.copies.commit(active),
                     Op::AsyncWait { groups } => {
@@ -376,6 +385,9 @@ impl Block<'_, '_> {
                         let over = view
                             .mbarrier(&mut registers, op, active)
                             .inspect_err(|_| fragment.pc = pc)?;
+                        if let Some(watch) = &mut self.watch {
+                            watch.forget();
+                        }
                         if op.patient && over != active {
                             // Whoever is awaited had better run now.
                             fragment.pc = pc + 1;
@@ -502,8 +514,12 @@ impl Block<'_, '_> {
                                 view.store(build, &mut registers, access, list, active)?;
                             }
                             Op::Atomic(atomic) => {
-                                let list = code.list(atomic.list);
-                                view.atomic(&mut registers, atomic, list, active)?;
+                                view.atomic(
+                                    &mut registers,
+                                    atomic,
+                                    atomic.registers(code),
+                                    active,
+                                )?;
                             }
                             _ => {}
                         }

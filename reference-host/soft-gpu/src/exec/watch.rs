@@ -280,6 +280,22 @@ impl Watch {
         }
     }
 
+    /// An asynchronous copy has been asked for: the bytes will be written, in an order that is not looked into.
+    pub(crate) fn copied(&mut self, start: u64, bytes: u32) {
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        let end = start.saturating_add(bytes as usize);
+        if let Some(written) = self.written.get_mut(start..end) {
+            written.fill(true);
+            self.cells[start..end].fill(Cell::default());
+        }
+    }
+
+    /// A matrix or a barrier object is about to be written somewhere: nothing is known of shared memory from here on.
+    pub(crate) fn forget(&mut self) {
+        self.written.fill(true);
+        self.cells.fill(Cell::default());
+    }
+
     /// Lanes of a warp arrive at a barrier and go on.
     pub(crate) fn arrive(&mut self, id: u32, warp: u32, mask: u32) {
         let Some(left) = self.arrivals.get_mut(id as usize) else {
@@ -349,7 +365,7 @@ impl Shape {
 }
 
 fn bytes_of(atomic: Atomic) -> u32 {
-    if atomic.wide { 8 } else { 4 }
+    atomic.element.bytes() * u32::from(atomic.count)
 }
 
 impl Module {

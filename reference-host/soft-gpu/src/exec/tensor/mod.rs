@@ -17,7 +17,7 @@ use format::{Accumulator, Format};
 use layout::{Layout, Major};
 
 /// One matrix instruction and the registers that it names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     pub(crate) kind: Kind,
     /// Registers are of 64 bits rather than 32.

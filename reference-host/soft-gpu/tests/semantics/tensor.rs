@@ -17,7 +17,14 @@ fn a_at(m: usize, k: usize, bits: usize, lane: usize, i: usize) -> (usize, usize
             if i == 0 || i == 2 { group } else { group + 8 },
             if i < 2 { t } else { t + 4 },
         ),
-        (16, 16, 64) => (if i % 2 == 0 { group } else { group + 8 }, t + i / 2 * 4),
+        (16, 16, 64) => (
+            if i.is_multiple_of(2) {
+                group
+            } else {
+                group + 8
+            },
+            t + i / 2 * 4,
+        ),
         (16, 8, 16) => (if i < 2 { group } else { group + 8 }, t * 2 + (i & 1)),
         (16, 16, 16) => (
             if i < 2 || (4..6).contains(&i) {
@@ -410,7 +417,7 @@ fn products_of_integers() {
     let large = |random: &mut Random| random.next() as i32;
     let near = |random: &mut Random| {
         let offset = (random.next() % 20_000) as i32;
-        if random.next() % 2 == 0 {
+        if random.next().is_multiple_of(2) {
             i32::MAX - offset
         } else {
             i32::MIN + offset

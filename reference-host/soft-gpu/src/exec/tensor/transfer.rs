@@ -5,7 +5,7 @@ use super::{Matrix, Tile};
 use crate::code::Space;
 use crate::exec::LaneFault;
 use crate::exec::access::{View, addresses, out_of_bounds, place};
-use crate::exec::lanes::{LANES, Lanes32, Lanes64, Registers};
+use crate::exec::lanes::{Lanes32, Lanes64, Registers};
 use crate::fault::FaultKind;
 use crate::memory::AccessError;
 
@@ -236,9 +236,9 @@ fn fragment(rows: &Small, transposed: bool) -> Lanes32 {
 /// The inverse of [`fragment`].
 fn rows_of(lanes: &Lanes32, transposed: bool) -> Small {
     let mut rows = Small::default();
-    for lane in 0..LANES {
+    for (lane, word) in lanes.iter().enumerate() {
         let (group, first) = (lane / 4, lane % 4 * 2);
-        for (at, half) in [(first, lanes[lane]), (first + 1, lanes[lane] >> 16)] {
+        for (at, half) in [(first, *word), (first + 1, word >> 16)] {
             let (row, column) = if transposed { (at, group) } else { (group, at) };
             rows[row][column] = half as u16;
         }

@@ -6,7 +6,6 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
-use super::access::cluster_space;
 use super::mbarrier;
 use crate::ast::OperandKind;
 use crate::code::{AsyncCopy, NONE, Op, Space};
@@ -70,8 +69,7 @@ fn first<'a>(body: &Body<'a>, inst: &Inst<'a>) -> Checked<()> {
 fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let pos = inst.opcode.pos;
     let cache = inst.modifiers.need_one(&["ca", "cg"], "one of .ca, .cg")?;
-    let shared = inst
-        .modifiers
+    inst.modifiers
         .need_one(&["shared", "shared::cta"], "space .shared")?;
     inst.modifiers.need_one(&["global"], "space .global")?;
     let hint = inst.modifiers.take("L2::cache_hint");
@@ -79,9 +77,6 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         .modifiers
         .take_one(&["L2::64B", "L2::128B", "L2::256B"]);
     first(body, &inst)?;
-    if shared == "shared::cta" {
-        cluster_space(body, &inst, Some(shared))?;
-    }
     if hint || ahead.is_some() {
         body.requires(pos, "a cache hint", 80, (7, 4))?;
     }

@@ -131,19 +131,15 @@ fn multiply<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let c = need_accumulator(&mut inst)?;
     inst.modifiers.end()?;
     factor(&inst, body, shape, a)?;
-    let fits = match (a, d, c) {
-        (Format::F16, Accumulator::F16 | Accumulator::F32, Accumulator::F16 | Accumulator::F32) => {
-            true
-        }
-        (Format::Bf16 | Format::Tf32, Accumulator::F32, Accumulator::F32) => true,
-        (Format::F64, Accumulator::F64, Accumulator::F64) => true,
-        (
-            Format::S8 | Format::U8 | Format::S4 | Format::U4 | Format::B1,
-            Accumulator::S32,
-            Accumulator::S32,
-        ) => true,
-        _ => false,
-    };
+    use Accumulator as S;
+    use Format as F;
+    let fits = matches!(
+        (a, d, c),
+        (F::F16, S::F16 | S::F32, S::F16 | S::F32)
+            | (F::Bf16 | F::Tf32, S::F32, S::F32)
+            | (F::F64, S::F64, S::F64)
+            | (F::S8 | F::U8 | F::S4 | F::U4 | F::B1, S::S32, S::S32)
+    );
     if !fits || a != b {
         return types(&inst);
     }

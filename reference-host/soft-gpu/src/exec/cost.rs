@@ -6,12 +6,13 @@
 use crate::code::{Function, Op};
 use crate::exec::lanes::FULL;
 use crate::exec::ops::LaneOp;
+use crate::exec::rare::RareOp;
 
 /// Units of a whole micro-op in all lanes.
 pub(crate) fn of(op: &Op) -> u32 {
     match op {
         Op::Lane(lane) => of_lane(*lane),
-        Op::Rare(_) => 40,
+        Op::Rare(rare) => of_rare(*rare),
         Op::Load(_) | Op::Store(_) => 8,
         Op::Atomic(_) => 16,
         Op::Matrix { .. } => 300,
@@ -22,6 +23,33 @@ pub(crate) fn of(op: &Op) -> u32 {
         }
         Op::Redux { .. } | Op::Barrier { .. } | Op::WarpBarrier { .. } | Op::IsSpace { .. } => 6,
         _ => 1,
+    }
+}
+
+fn of_rare(op: RareOp) -> u32 {
+    use RareOp as R;
+    match op {
+        R::TanhF16(_) | R::TanhBf16(_) => 200,
+        R::AddRzF64(_)
+        | R::AddRmF64(_)
+        | R::AddRpF64(_)
+        | R::SubRzF64(_)
+        | R::SubRmF64(_)
+        | R::SubRpF64(_)
+        | R::MulRzF64(_)
+        | R::MulRmF64(_)
+        | R::MulRpF64(_) => 70,
+        R::FmaRzF64(_)
+        | R::FmaRmF64(_)
+        | R::FmaRpF64(_)
+        | R::DivRzF64(_)
+        | R::DivRmF64(_)
+        | R::DivRpF64(_)
+        | R::RcpRzF64(_)
+        | R::RcpRmF64(_)
+        | R::RcpRpF64(_) => 120,
+        R::FmaBf16(_) | R::FmaBf16x2(_) | R::AddBf16x2(_) | R::SubBf16x2(_) => 60,
+        _ => 20,
     }
 }
 

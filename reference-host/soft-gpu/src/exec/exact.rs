@@ -3,6 +3,8 @@
 //! The host's processor rounds to nearest only; changing that needs `unsafe`, and a correction afterwards would need error terms that
 //! underflow. Operands that are zero, infinite or NaN go the host's way: those results are exact, but for the sign of a zero sum.
 
+use std::cmp::Ordering;
+
 use super::float::{Rounding, bits64, f64_of};
 
 /// A nonzero finite value: `significand * 2^exponent`, the significand's highest bit at [`TOP`].
@@ -79,16 +81,15 @@ pub(crate) fn sqrt(a: u64, rounding: Rounding) -> u64 {
     if !x.is_finite() || x <= 0.0 {
         return bits64(x.sqrt());
     }
-    let value = wide(a);
-    // Only the top 53 bits are set, so shifting one out of the way of an odd exponent loses nothing.
-    let odd = value.exponent & 1;
-    let (square, exponent) = (value.significand >> odd, value.exponent + odd);
-    let root = square.isqrt();
-    pack(
-        normalised(false, exponent / 2, root),
-        root * root != square,
-        rounding,
-    )
+    // Roots are normal: the nearest one is the wanted one or beside it, as its square, which is exact here, shows.
+    let nearest = x.sqrt().to_bits();
+    let (square, value) = (product(nearest, nearest), wide(a));
+    let order = (square.exponent, square.significand).cmp(&(value.exponent, value.significand));
+    match (order, rounding) {
+        (Ordering::Greater, Rounding::Zero | Rounding::Down) => nearest - 1,
+        (Ordering::Less, Rounding::Up) => nearest + 1,
+        _ => nearest,
+    }
 }
 
 /// Parts of a nonzero finite value.

@@ -29,11 +29,14 @@ impl Half for F16 {
     #[inline(always)]
     fn widen(bits: u32) -> f32 {
         let magnitude = bits & 0x7FFF;
+        let fields = magnitude << 13;
         let widened = if magnitude >= Self::INFINITY {
-            0x7F80_0000 | (magnitude & 0x3FF) << 13
+            0x7F80_0000 | fields
+        } else if magnitude >= 0x400 {
+            fields + (112 << 23)
         } else {
-            // Moved to the place of single precision's fields the value is 2^112 times too small, also where it is subnormal.
-            (f32::from_bits(magnitude << 13) * f32::from_bits((127 + 112) << 23)).to_bits()
+            // A subnormal counts units of 2^-24.
+            (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits()
         };
         f32::from_bits(widened | (bits & 0x8000) << 16)
     }
@@ -128,6 +131,7 @@ fn double<T: Half>(bits: u32) -> f64 {
     f64::from(T::widen(bits))
 }
 
+#[inline(always)]
 pub(crate) fn add<T: Half>(a: u32, b: u32) -> u32 {
     narrow::<T>(
         add_to_odd(double::<T>(a), double::<T>(b)),
@@ -135,6 +139,7 @@ pub(crate) fn add<T: Half>(a: u32, b: u32) -> u32 {
     )
 }
 
+#[inline(always)]
 pub(crate) fn sub<T: Half>(a: u32, b: u32) -> u32 {
     narrow::<T>(
         add_to_odd(double::<T>(a), -double::<T>(b)),
@@ -143,21 +148,25 @@ pub(crate) fn sub<T: Half>(a: u32, b: u32) -> u32 {
 }
 
 /// The double product is exact.
+#[inline(always)]
 pub(crate) fn mul<T: Half>(a: u32, b: u32) -> u32 {
     narrow::<T>(double::<T>(a) * double::<T>(b), Rounding::Nearest)
 }
 
+#[inline(always)]
 pub(crate) fn fma<T: Half>(a: u32, b: u32, c: u32) -> u32 {
     let product = double::<T>(a) * double::<T>(b);
     narrow::<T>(add_to_odd(product, double::<T>(c)), Rounding::Nearest)
 }
 
 /// `ex2.approx`, computed to the nearest.
+#[inline(always)]
 pub(crate) fn ex2<T: Half>(a: u32) -> u32 {
     narrow::<T>(double::<T>(a).exp2(), Rounding::Nearest)
 }
 
 /// `tanh.approx`, computed to the nearest.
+#[inline(always)]
 pub(crate) fn tanh<T: Half>(a: u32) -> u32 {
     narrow::<T>(double::<T>(a).tanh(), Rounding::Nearest)
 }
@@ -167,20 +176,24 @@ fn is_nan<T: Half>(bits: u32) -> bool {
     bits & 0x7FFF > T::INFINITY
 }
 
+#[inline(always)]
 pub(crate) fn neg<T: Half>(a: u32) -> u32 {
     if is_nan::<T>(a) { NAN16 } else { a ^ 0x8000 }
 }
 
+#[inline(always)]
 pub(crate) fn abs<T: Half>(a: u32) -> u32 {
     if is_nan::<T>(a) { NAN16 } else { a & 0x7FFF }
 }
 
 /// `.ftz`
+#[inline(always)]
 pub(crate) fn flush<T: Half>(a: u32) -> u32 {
     if a & T::INFINITY == 0 { a & 0x8000 } else { a }
 }
 
 /// `.relu`: what is negative becomes +0.
+#[inline(always)]
 pub(crate) fn relu<T: Half>(a: u32) -> u32 {
     if is_nan::<T>(a) {
         NAN16
@@ -192,6 +205,7 @@ pub(crate) fn relu<T: Half>(a: u32) -> u32 {
 }
 
 /// `.sat` of `.f16`: clamped to [0, 1], NaN to +0.
+#[inline(always)]
 pub(crate) fn saturate(a: u32) -> u32 {
     const ONE: u32 = 0x3C00;
     if is_nan::<F16>(a) || a & 0x8000 != 0 {
@@ -202,6 +216,7 @@ pub(crate) fn saturate(a: u32) -> u32 {
 }
 
 /// `.satfinite`: an infinity becomes the largest finite value.
+#[inline(always)]
 pub(crate) fn finite<T: Half>(a: u32) -> u32 {
     if a & 0x7FFF == T::INFINITY { a - 1 } else { a }
 }
@@ -229,6 +244,7 @@ pub(crate) fn extreme<T: Half>(a: u32, b: u32, least: bool, nan_wins: bool) -> u
 }
 
 /// `.xorsign`: the result `d` of magnitudes takes the product's sign.
+#[inline(always)]
 pub(crate) fn xor_sign<T: Half>(d: u32, a: u32, b: u32) -> u32 {
     if is_nan::<T>(d) {
         NAN16
@@ -238,16 +254,19 @@ pub(crate) fn xor_sign<T: Half>(d: u32, a: u32, b: u32) -> u32 {
 }
 
 /// A 16-bit float to single precision.
+#[inline(always)]
 pub(crate) fn to_f32<T: Half>(a: u32) -> u32 {
     bits32(T::widen(a))
 }
 
 /// Single precision to a 16-bit float.
+#[inline(always)]
 pub(crate) fn of_f32<T: Half>(a: u32, rounding: Rounding) -> u32 {
     narrow::<T>(f64::from(f32::from_bits(a)), rounding)
 }
 
 /// The integer as a double that rounds to any format here as the integer itself does: the last bit stands for all that was lost.
+#[inline(always)]
 pub(crate) fn int_to_odd(negative: bool, magnitude: u64) -> u64 {
     let over = 11 - magnitude.leading_zeros().min(11);
     let kept = magnitude >> over;
@@ -268,6 +287,7 @@ pub(crate) enum Tf32Rounding {
 }
 
 /// Single precision to `.tf32`: the 13 lowest bits of the mantissa are rounded off.
+#[inline(always)]
 pub(crate) fn tf32(a: u32, rounding: Tf32Rounding) -> u32 {
     if f32::from_bits(a).is_nan() {
         return super::float::NAN32;
@@ -285,6 +305,7 @@ pub(crate) fn tf32(a: u32, rounding: Tf32Rounding) -> u32 {
 }
 
 /// `.satfinite` of `.tf32`.
+#[inline(always)]
 pub(crate) fn tf32_finite(a: u32) -> u32 {
     if a & 0x7FFF_FFFF == 0x7F80_0000 {
         a - 0x2000
@@ -294,6 +315,7 @@ pub(crate) fn tf32_finite(a: u32) -> u32 {
 }
 
 /// `.relu` of single precision and `.tf32`.
+#[inline(always)]
 pub(crate) fn relu32(a: u32) -> u32 {
     if f32::from_bits(a).is_nan() {
         super::float::NAN32
@@ -305,11 +327,13 @@ pub(crate) fn relu32(a: u32) -> u32 {
 }
 
 /// Single precision to `.e4m3`, to the nearest and to the largest finite value beyond that.
+#[inline(always)]
 pub(crate) fn to_e4m3(a: u32) -> u32 {
     to_eight_bits(a, 3, -6, 0x7E)
 }
 
 /// Single precision to `.e5m2`, to the nearest and to the largest finite value beyond that.
+#[inline(always)]
 pub(crate) fn to_e5m2(a: u32) -> u32 {
     to_eight_bits(a, 2, -14, 0x7B)
 }
@@ -329,15 +353,22 @@ fn to_eight_bits(a: u32, mantissa_bits: u32, least: i32, largest: u32) -> u32 {
 }
 
 /// A value of `.e4m3` as `.f16`, exactly.
+#[inline(always)]
 pub(crate) fn of_e4m3(a: u32) -> u32 {
     if a & 0x7F == 0x7F {
         return NAN16;
     }
-    let magnitude = f32::from_bits((a & 0x7F) << 20) * f32::from_bits((127 + 120) << 23);
+    let magnitude = if a & 0x78 == 0 {
+        // A subnormal counts units of 2^-9.
+        (a & 7) as f32 * f32::from_bits((127 - 9) << 23)
+    } else {
+        f32::from_bits(((a & 0x7F) << 20) + (120 << 23))
+    };
     (a & 0x80) << 8 | narrow::<F16>(f64::from(magnitude), Rounding::Nearest)
 }
 
 /// A value of `.e5m2` as `.f16`, of which it is the upper byte.
+#[inline(always)]
 pub(crate) fn of_e5m2(a: u32) -> u32 {
     if a & 0x7F > 0x7C {
         NAN16
@@ -347,6 +378,7 @@ pub(crate) fn of_e5m2(a: u32) -> u32 {
 }
 
 /// `ex2.approx.ftz.bf16`
+#[inline(always)]
 pub(crate) fn ex2_flushed(a: u32) -> u32 {
     flush::<Bf16>(ex2::<Bf16>(flush::<Bf16>(a)))
 }

@@ -2,6 +2,7 @@
 
 /// `fns`: the place of the `offset`-th set bit of `mask` counted from bit `base`, upwards where the offset is positive; all ones where
 /// there is none.
+#[inline(always)]
 pub(crate) fn find_nth_set(mask: u32, base: u32, offset: u32) -> u32 {
     let offset = offset.cast_signed();
     // A base beyond the mask's bits, which the ISA leaves open, finds nothing.
@@ -37,6 +38,7 @@ pub(crate) fn find_nth_set(mask: u32, base: u32, offset: u32) -> u32 {
 }
 
 /// `szext`: the low `width` bits of `a`, extended by zeros or by their sign; from 32 on the width wraps, or all bits stay.
+#[inline(always)]
 pub(crate) fn extend(a: u32, width: u32, signed: bool, clamp: bool) -> u32 {
     if clamp && width > 31 {
         return a;
@@ -54,6 +56,7 @@ pub(crate) fn extend(a: u32, width: u32, signed: bool, clamp: bool) -> u32 {
 }
 
 /// `bmsk`: `width` ones from bit `start` on.
+#[inline(always)]
 pub(crate) fn mask(start: u32, width: u32, clamp: bool) -> u32 {
     let (start, width) = if clamp {
         (start.min(32), width.min(32))
@@ -65,6 +68,7 @@ pub(crate) fn mask(start: u32, width: u32, clamp: bool) -> u32 {
 }
 
 /// `dp2a`: the halves of `a` times two bytes of `b`, the lower two or the upper two, added to `c`.
+#[inline(always)]
 pub(crate) fn dot2(a: u32, b: u32, c: u32, upper: bool, a_signed: bool, b_signed: bool) -> u32 {
     let half = |at: u32| {
         let raw = (a >> (16 * at)) as u16;
@@ -88,11 +92,13 @@ pub(crate) fn dot2(a: u32, b: u32, c: u32, upper: bool, a_signed: bool, b_signed
 }
 
 /// Sums of halves.
+#[inline(always)]
 pub(crate) fn add_pairs(a: u32, b: u32) -> u32 {
     (a.wrapping_add(b) & 0xFFFF) | (a >> 16).wrapping_add(b >> 16) << 16
 }
 
 /// The smaller or greater of signed halves.
+#[inline(always)]
 pub(crate) fn extreme_signed(a: u32, b: u32, least: bool) -> u32 {
     if ((a as u16).cast_signed() < (b as u16).cast_signed()) == least {
         a
@@ -102,11 +108,13 @@ pub(crate) fn extreme_signed(a: u32, b: u32, least: bool) -> u32 {
 }
 
 /// `.relu` of a signed half.
+#[inline(always)]
 pub(crate) fn relu_signed(a: u32) -> u32 {
     if a & 0x8000 == 0 { a } else { 0 }
 }
 
 /// `cvt.pack`: a signed value clamped to `bits` bits and cut to them.
+#[inline(always)]
 pub(crate) fn clamp_to(a: u32, bits: u32, signed: bool) -> u32 {
     let (least, most) = if signed {
         (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)

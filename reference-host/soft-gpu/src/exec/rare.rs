@@ -4,6 +4,7 @@
 //! To add an instruction, add its row here and let a function of `verify::isa` select it.
 
 use super::approximate::{approximate_upper, div_approximate};
+use super::build::Build;
 use super::exact;
 use super::float::Rounding;
 use super::half::{
@@ -33,8 +34,13 @@ macro_rules! rare_ops {
 
             /// Executes the operation in the active lanes.
             #[inline(never)]
-            pub(crate) fn execute(&self, registers: &mut Registers<'_>) {
-                match self { $( $( Self::$name(slots) => registers.$shape(slots, $f, NoRule), )* )* }
+            pub(crate) fn execute<B: Build>(&self, build: B, registers: &mut Registers<'_>) {
+                match self { $( $(
+                    Self::$name(slots) => build.wide(
+                        #[inline(always)]
+                        || registers.$shape(slots, $f, NoRule),
+                    ),
+                )* )* }
             }
         }
     };

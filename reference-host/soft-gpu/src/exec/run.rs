@@ -79,7 +79,7 @@ impl Block<'_, '_> {
                 };
                 match *op {
                     Op::Lane(ref lane) => lane.execute(build, &mut registers),
-                    Op::Rare(ref rare) => rare.execute(&mut registers),
+                    Op::Rare(ref rare) => rare.execute(build, &mut registers),
                     Op::Block { cost } => {
                         if let Some(rest) = self.grid.budget.slice_left.checked_sub(u64::from(cost))
                         {

@@ -4,6 +4,7 @@
 //! `fma`), the reference follows each build's own PTX.
 
 mod atomics;
+mod barriers;
 mod calls;
 mod ciphers;
 mod control_flow;
@@ -27,5 +28,6 @@ mod scan;
 mod sha;
 mod sorting;
 mod stencil;
+mod tensors;
 mod warp;
 mod warps;

@@ -260,3 +260,26 @@ fn clocks() {
         assert!(*nanoseconds >= 0, "{times:?}");
     }
 }
+
+#[test]
+fn elections() {
+    let mut kernels = release("elect");
+    let untouched = 99u32;
+    let mut args = [Arg::buffer(&[untouched; 64]), Arg::buffer(&[untouched; 64])];
+    kernels.run("elect", Shape::line(1, 64), &mut args);
+    let (leaders, flags) = (args[0].values::<u32>(), args[1].values::<u32>());
+    for (warp, members) in [0..32usize, 8..16].into_iter().enumerate() {
+        let leaders = &leaders[32 * warp..][..32];
+        let flags = &flags[32 * warp..][..32];
+        let leader = leaders[members.start];
+        assert!(members.contains(&(leader as usize)), "leader {leader}");
+        for (lane, (found, flag)) in leaders.iter().zip(flags).enumerate() {
+            let expected = if members.contains(&lane) {
+                (leader, u32::from(lane as u32 == leader))
+            } else {
+                (untouched, untouched)
+            };
+            assert_eq!((*found, *flag), expected, "warp {warp}, lane {lane}");
+        }
+    }
+}

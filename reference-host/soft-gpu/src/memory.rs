@@ -122,13 +122,15 @@ impl<'a> Memory<'a> {
     }
 
     /// The region that holds `address`: its first address and its bytes.
-    #[inline]
+    #[inline(always)]
     fn region(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
-        let after = match self.regions.len() {
-            0 | 1 => self.regions.len(),
-            _ => self
-                .regions
-                .partition_point(|region| region.start <= address),
+        // A few regions, as most launches have, are passed through sooner than halved.
+        let after = if self.regions.len() <= 8 {
+            let before = |region: &Region<'_>| region.start <= address;
+            self.regions.iter().rposition(before)?.saturating_add(1)
+        } else {
+            self.regions
+                .partition_point(|region| region.start <= address)
         };
         let region = self.regions.get_mut(after.checked_sub(1)?)?;
         (address.wrapping_sub(region.start) < region.bytes.len() as u64)

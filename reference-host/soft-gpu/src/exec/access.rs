@@ -25,7 +25,8 @@ impl View<'_, '_, '_> {
         write: bool,
         lane: u32,
     ) -> Result<(), LaneFault> {
-        if bytes != 0 && !address.is_multiple_of(u64::from(bytes)) {
+        // Accesses have a power of two of bytes.
+        if address & u64::from(bytes.saturating_sub(1)) != 0 {
             let kind = FaultKind::Misaligned {
                 space: space.word(),
                 address,

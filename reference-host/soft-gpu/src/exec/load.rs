@@ -48,8 +48,9 @@ impl View<'_, '_, '_> {
         let Some(form) = address_form(registers, access.address) else {
             return false;
         };
+        // A power of two, which a division would not know.
         let total = u64::from(access.element.bytes()) * list.len() as u64;
-        if !(form.low | form.high).is_multiple_of(total) {
+        if (form.low | form.high) & (total - 1) != 0 {
             return false;
         }
         let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {

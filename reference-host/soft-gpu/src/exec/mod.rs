@@ -22,6 +22,8 @@ mod local;
 mod mbarrier;
 pub(crate) mod ops;
 mod packed;
+#[cfg(test)]
+mod patterns_agree;
 mod printf;
 pub(crate) mod rare;
 mod report;

@@ -107,6 +107,8 @@ const MAX_GRID: [u32; 3] = [0x7FFF_FFFF, 65535, 65535];
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Most threads of a block.
 const MAX_THREADS: u32 = 1024;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Most shared memory of a block, static and dynamic: what a device of the sm_90 class grants.
 const MAX_SHARED_BYTES: u64 = 227 * 1024;
 
@@ -141,12 +143,13 @@ pub(crate) fn launch_keeping(
 ) -> Result<(), LaunchError> {
     let shared_bytes = check(module, entry, config, params)?;
     let mut params = params.to_vec();
+    let mut shared = vec![0; shared_bytes.saturating_add(LINE)];
     let spaces = Spaces {
         memory,
         globals: &mut globals.global,
         constants: &mut globals.constant,
         params: &mut params,
-        shared: vec![0; shared_bytes],
+        shared: lined_up(&mut shared, shared_bytes),
         heap: &mut globals.heap,
         output: &mut globals.output,
     };
@@ -162,6 +165,15 @@ pub(crate) fn launch_keeping(
         patterns,
     };
     Ok(run_grid(grid, spaces, watch)?)
+}
+
+/// The `bytes` bytes from the first start of a cache line on, so that vectors do not straddle lines needlessly.
+fn lined_up(buffer: &mut [u8], bytes: usize) -> &mut [u8] {
+    let start = buffer.as_ptr().align_offset(LINE).min(LINE);
+    buffer
+        .get_mut(start..)
+        .and_then(|rest| rest.get_mut(..bytes))
+        .unwrap_or_default()
 }
 
 /// Checks a launch against the device; returns the bytes of shared memory of a block.

@@ -150,7 +150,7 @@ pub(crate) struct Spaces<'l, 'm> {
     pub(crate) globals: &'l mut [u8],
     pub(crate) constants: &'l mut [u8],
     pub(crate) params: &'l mut [u8],
-    pub(crate) shared: Vec<u8>,
+    pub(crate) shared: &'l mut [u8],
     pub(crate) heap: &'l mut Heap,
     pub(crate) output: &'l mut Output,
 }
@@ -266,7 +266,7 @@ impl Spaces<'_, '_> {
                 }
             }
             Space::Global => self.memory.region(address),
-            Space::Shared => Some((0, &mut self.shared)),
+            Space::Shared => Some((0, self.shared)),
             Space::Const if !write => Some((0, self.constants)),
             Space::KernelParam if !write => Some((0, self.params)),
             _ => None,

@@ -163,7 +163,13 @@ impl Block<'_, '_> {
     /// wait counts as a whole one.
     fn release(&mut self, warps: &mut [Warp]) -> bool {
         let mut released = false;
-        for id in 0..16u32 {
+        let mut waited_at = 0u32;
+        for fragment in warps.iter().flat_map(|warp| &warp.fragments) {
+            if let State::Barrier { id, .. } = fragment.state {
+                waited_at |= 1 << (id & 15);
+            }
+        }
+        for id in super::lanes_of(waited_at).map(|id| id as u32) {
             let here = |state: State| matches!(state, State::Barrier { id: at, .. } if at == id);
             let mut count = None;
             let mut present = 0;

@@ -6,7 +6,6 @@
 //! therefore be total. Lanes that have ended count as active: nobody sees their registers again.
 
 use super::form::{FLAT, Form, HALF, IN_LANES, PATTERN, Register};
-use super::linear::Rule;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -56,34 +55,20 @@ pub(crate) struct Registers<'w> {
 
 /// Defines the shapes `name(dest <- sources)`.
 ///
-/// With every lane active, sources of one value in each half are computed twice; a rule may see what patterns give; else a few lanes
-/// at a time go from register to register, without a copy of the result in between; a destination may be a source.
+/// With every lane active, sources of one value in each half are computed twice; else a few lanes at a time go from register to register,
+/// without a copy of the result in between; a destination may be a source.
 macro_rules! shapes {
     ($( $name:ident: $to:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
         #[inline(always)]
-        pub(crate) fn $name(
-            &mut self,
-            s: &Slots,
-            f: impl Fn($($ty),+) -> $out,
-            rule: impl Rule<($(Form<$ty>,)+), Form<$out>>,
-        ) {
+        pub(crate) fn $name(&mut self, s: &Slots, f: impl Fn($($ty),+) -> $out) {
             let active = self.active;
             $( let $src = self.$file[s.$src as usize].form.kind; )+
             let kinds = $( $src & )+ u32::MAX;
-            if active == FULL {
-                if kinds & FLAT != 0 {
-                    $( let $src = &self.$file[s.$src as usize].form; )+
-                    let form = Form::flat(f($($src.low),+), f($($src.high),+));
-                    self.$to[s.d as usize].form = form;
-                    return;
-                }
-                if kinds & PATTERN != 0 {
-                    $( let $src = self.$file[s.$src as usize].form; )+
-                    if let Some(form) = rule.apply(($($src,)+)) {
-                        self.$to[s.d as usize].form = form;
-                        return;
-                    }
-                }
+            if active == FULL && kinds & FLAT != 0 {
+                $( let $src = &self.$file[s.$src as usize].form; )+
+                let form = Form::flat(f($($src.low),+), f($($src.high),+));
+                self.$to[s.d as usize].form = form;
+                return;
             }
             if kinds & IN_LANES == 0 {
                 $( self.$file[s.$src as usize].spread(); )+
@@ -112,25 +97,13 @@ macro_rules! shapes {
 
 /// Defines the comparison shapes: a bit a lane goes to a predicate.
 macro_rules! comparisons {
-    ($( $name:ident: $file:ident <- $($src:ident),+ : $ty:ty; $sources:ty )*) => { $(
+    ($( $name:ident: $file:ident <- $($src:ident : $ty:ty),+; )*) => { $(
         #[inline(always)]
-        pub(crate) fn $name(
-            &mut self,
-            s: &Slots,
-            f: impl Fn($(comparisons!(@ty $src $ty)),+) -> bool,
-            rule: impl Rule<$sources, u32>,
-        ) {
-            $( let $src = self.$file[s.$src as usize].form; )+
-            let kinds = $( $src.kind & )+ u32::MAX;
-            let half = |yes: bool| if yes { 0xFFFF } else { 0 };
-            let known = if kinds & FLAT != 0 {
-                Some(half(f($($src.low),+)) | half(f($($src.high),+)) << HALF)
-            } else if kinds & PATTERN != 0 {
-                rule.apply(($($src,)+))
+        pub(crate) fn $name(&mut self, s: &Slots, f: impl Fn($($ty),+) -> bool) {
+            $( let $src = &self.$file[s.$src as usize].form; )+
+            let out = if $( $src.kind & )+ FLAT != 0 {
+                halves(f($($src.low),+), f($($src.high),+))
             } else {
-                None
-            };
-            let out = known.unwrap_or_else(|| {
                 $( self.$file[s.$src as usize].spread(); )+
                 $( let $src = &self.$file[s.$src as usize].lanes; )+
                 let mut out = 0u32;
@@ -138,11 +111,96 @@ macro_rules! comparisons {
                     out |= u32::from(f($($src[lane]),+)) << lane;
                 }
                 out
-            });
+            };
             self.put_pred(s.d, self.active, out);
         }
     )* };
-    (@ty $src:ident $ty:ty) => { $ty };
+}
+
+/// A bit a lane, the same in each half.
+#[inline(always)]
+fn halves(low: bool, high: bool) -> u32 {
+    (if low { 0xFFFF } else { 0 }) | (if high { 0xFFFF << HALF } else { 0 })
+}
+
+/// Operations on registers that hold patterns, by rules: the part of an operation that needs no vectors.
+///
+/// Each shape says whether it has done the operation.
+pub(crate) struct Known<'k, 'w>(pub(crate) &'k mut Registers<'w>);
+
+macro_rules! known_shapes {
+    ($( $name:ident: $to:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
+        #[inline(always)]
+        pub(crate) fn $name(
+            self,
+            s: &Slots,
+            f: impl Fn($($ty),+) -> $out,
+            rule: impl Fn(($(Form<$ty>,)+)) -> Option<Form<$out>>,
+        ) -> bool {
+            let registers = self.0;
+            $( let $src = &registers.$file[s.$src as usize].form; )+
+            let kinds = $( $src.kind & )+ u32::MAX;
+            if kinds & PATTERN == 0 || registers.active != FULL {
+                return false;
+            }
+            let form = if kinds & FLAT != 0 {
+                Form::flat(f($($src.low),+), f($($src.high),+))
+            } else if let Some(form) = rule(($(*$src,)+)) {
+                form
+            } else {
+                return false;
+            };
+            registers.$to[s.d as usize].form = form;
+            true
+        }
+    )* };
+}
+
+macro_rules! known_comparisons {
+    ($( $name:ident: $file:ident <- $($src:ident : $ty:ty),+; )*) => { $(
+        #[inline(always)]
+        pub(crate) fn $name(
+            self,
+            s: &Slots,
+            f: impl Fn($($ty),+) -> bool,
+            rule: impl Fn(($(Form<$ty>,)+)) -> Option<u32>,
+        ) -> bool {
+            let registers = self.0;
+            $( let $src = &registers.$file[s.$src as usize].form; )+
+            let kinds = $( $src.kind & )+ u32::MAX;
+            let out = if kinds & FLAT != 0 {
+                halves(f($($src.low),+), f($($src.high),+))
+            } else if kinds & PATTERN != 0
+                && let Some(out) = rule(($(*$src,)+))
+            {
+                out
+            } else {
+                return false;
+            };
+            registers.put_pred(s.d, registers.active, out);
+            true
+        }
+    )* };
+}
+
+impl Known<'_, '_> {
+    known_shapes! {
+        r1: r32 <- a.r32: u32; u32
+        r2: r32 <- a.r32: u32, b.r32: u32; u32
+        r3: r32 <- a.r32: u32, b.r32: u32, c.r32: u32; u32
+        d1: r64 <- a.r64: u64; u64
+        d2: r64 <- a.r64: u64, b.r64: u64; u64
+        d3: r64 <- a.r64: u64, b.r64: u64, c.r64: u64; u64
+        d1r1: r64 <- a.r64: u64, b.r32: u32; u64
+        widen1: r64 <- a.r32: u32; u64
+        widen2: r64 <- a.r32: u32, b.r32: u32; u64
+        widen3: r64 <- a.r32: u32, b.r32: u32, c.r64: u64; u64
+        narrow1: r32 <- a.r64: u64; u32
+    }
+
+    known_comparisons! {
+        cmp32: r32 <- a: u32, b: u32;
+    }
 }
 
 impl<'w> Registers<'w> {
@@ -192,15 +250,15 @@ impl<'w> Registers<'w> {
     }
 
     comparisons! {
-        cmp32: r32 <- a, b: u32; (Form<u32>, Form<u32>)
-        cmp64: r64 <- a, b: u64; (Form<u64>, Form<u64>)
-        test32: r32 <- a: u32; (Form<u32>,)
-        test64: r64 <- a: u64; (Form<u64>,)
+        cmp32: r32 <- a: u32, b: u32;
+        cmp64: r64 <- a: u64, b: u64;
+        test32: r32 <- a: u32;
+        test64: r64 <- a: u64;
     }
 
     /// `d = c ? a : b` with a predicate, 32-bit.
     #[inline(always)]
-    pub(crate) fn select32(&mut self, s: &Slots, _lane: (), _rule: impl Rule<(), ()>) {
+    pub(crate) fn select32(&mut self, s: &Slots, _lane: ()) {
         let choice = self.pred[s.c as usize];
         if let Some(chosen) = self.agreed(choice, s) {
             let form = self.r32[chosen as usize].form;
@@ -224,7 +282,7 @@ impl<'w> Registers<'w> {
 
     /// `d = c ? a : b` with a predicate, 64-bit.
     #[inline(always)]
-    pub(crate) fn select64(&mut self, s: &Slots, _lane: (), _rule: impl Rule<(), ()>) {
+    pub(crate) fn select64(&mut self, s: &Slots, _lane: ()) {
         let choice = self.pred[s.c as usize];
         if let Some(chosen) = self.agreed(choice, s) {
             let form = self.r64[chosen as usize].form;
@@ -260,19 +318,14 @@ impl<'w> Registers<'w> {
 
     /// A bitwise operation on whole predicates.
     #[inline(always)]
-    pub(crate) fn predicates(
-        &mut self,
-        s: &Slots,
-        f: impl Fn(u32, u32) -> u32,
-        _rule: impl Rule<(), ()>,
-    ) {
+    pub(crate) fn predicates(&mut self, s: &Slots, f: impl Fn(u32, u32) -> u32) {
         let out = f(self.pred[s.a as usize], self.pred[s.b as usize]);
         self.put_pred(s.d, self.active, out);
     }
 
     /// A value made from one predicate bit a lane.
     #[inline(always)]
-    pub(crate) fn of_pred(&mut self, s: &Slots, f: impl Fn(bool) -> u32, _rule: impl Rule<(), ()>) {
+    pub(crate) fn of_pred(&mut self, s: &Slots, f: impl Fn(bool) -> u32) {
         let bits = self.pred[s.a as usize];
         let out = std::array::from_fn(|lane| f(bits >> lane & 1 == 1));
         self.put32(s.d, self.active, &out);
@@ -280,12 +333,7 @@ impl<'w> Registers<'w> {
 
     /// 32-bit addition with carry in from predicate `c` and carry out to predicate `e`.
     #[inline(always)]
-    pub(crate) fn carry32(
-        &mut self,
-        s: &Slots,
-        f: impl Fn(u32, u32, bool) -> (u32, bool),
-        _rule: impl Rule<(), ()>,
-    ) {
+    pub(crate) fn carry32(&mut self, s: &Slots, f: impl Fn(u32, u32, bool) -> (u32, bool)) {
         let (a, b) = (self.lanes32(s.a), self.lanes32(s.b));
         let carry_in = self.pred[s.c as usize];
         let mut carry_out = 0u32;
@@ -300,12 +348,7 @@ impl<'w> Registers<'w> {
 
     /// 64-bit addition with carry in from predicate `c` and carry out to predicate `e`.
     #[inline(always)]
-    pub(crate) fn carry64(
-        &mut self,
-        s: &Slots,
-        f: impl Fn(u64, u64, bool) -> (u64, bool),
-        _rule: impl Rule<(), ()>,
-    ) {
+    pub(crate) fn carry64(&mut self, s: &Slots, f: impl Fn(u64, u64, bool) -> (u64, bool)) {
         let (a, b) = (self.lanes64(s.a), self.lanes64(s.b));
         let carry_in = self.pred[s.c as usize];
         let mut carry_out = 0u32;

@@ -8,28 +8,6 @@ use super::form::{Form, HALF, Word};
 type F32 = Form<u32>;
 type F64 = Form<u64>;
 
-/// A rule for an operation of some arity; functions of forms are rules.
-pub(crate) trait Rule<Sources, Result> {
-    fn apply(&self, sources: Sources) -> Option<Result>;
-}
-
-/// The rule of an operation that has none.
-pub(crate) struct NoRule;
-
-impl<Sources, Result> Rule<Sources, Result> for NoRule {
-    #[inline(always)]
-    fn apply(&self, _: Sources) -> Option<Result> {
-        None
-    }
-}
-
-impl<Sources, Result, F: Fn(Sources) -> Option<Result>> Rule<Sources, Result> for F {
-    #[inline(always)]
-    fn apply(&self, sources: Sources) -> Option<Result> {
-        self(sources)
-    }
-}
-
 /// `mov`.
 #[inline(always)]
 pub(crate) fn copy<T: Word>((a,): (Form<T>,)) -> Option<Form<T>> {

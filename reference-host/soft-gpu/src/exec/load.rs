@@ -8,7 +8,7 @@ use super::access::{View, address_form, addresses, decode, out_of_bounds, place,
 use super::build::Build;
 use super::form::{Form, HALF};
 use super::lanes::{LANES, Lanes32, Lanes64, Registers};
-use crate::code::{Access, Element, Space};
+use crate::code::{Access, Code, Element, Space};
 
 impl View<'_, '_, '_> {
     /// `ld`.
@@ -17,19 +17,20 @@ impl View<'_, '_, '_> {
         &mut self,
         build: B,
         registers: &mut Registers<'_>,
-        access: Access,
-        list: &[u32],
+        access: &Access,
+        code: &Code,
         active: u32,
     ) -> Result<(), LaneFault> {
+        let list = access.registers(code);
         if build.wide(
             #[inline(always)]
-            || self.load_pattern(registers, &access, list, active),
+            || self.load_pattern(registers, access, list, active),
         ) {
             return Ok(());
         }
         build.wide(
             #[inline(always)]
-            || self.load_otherwise(registers, access, list, active),
+            || self.load_otherwise(registers, *access, list, active),
         )
     }
 
@@ -325,13 +326,15 @@ fn load_flat(
         return false;
     };
     if let (Element::B32, &[d]) = (access.element, list) {
-        let [low, high] = [low, high].map(|bytes| decode(Element::B32, bytes) as u32);
+        let low = decode(Element::B32, low) as u32;
+        let high = decode(Element::B32, high) as u32;
         registers.put_form32(d, active, Form::flat(low, high));
         return true;
     }
     let places = low.chunks_exact(size).zip(high.chunks_exact(size));
     for (&d, (low, high)) in list.iter().zip(places) {
-        let [low, high] = [low, high].map(|bytes| decode(access.element, bytes));
+        let low = decode(access.element, low);
+        let high = decode(access.element, high);
         if access.element == Element::B64 {
             registers.put_form64(d, active, Form::flat(low, high));
         } else {

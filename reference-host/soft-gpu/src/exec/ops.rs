@@ -13,8 +13,8 @@ use super::float::{
     fma64, int_to_f32, int_to_f64, integral, integral32, max32, max64, min32, min64, mul32,
     narrow64, op32, op64, saturate32, saturate64, sqrt32, unless_nan,
 };
-use super::lanes::{Registers, Slots};
-use super::linear::{self, NoRule};
+use super::lanes::{Known, Registers, Slots};
+use super::linear;
 use super::shape::Shape;
 
 /// Builds [`LaneOp`] and its interpreter from the table.
@@ -36,16 +36,19 @@ macro_rules! lane_ops {
             #[inline(always)]
             pub(crate) fn execute<B: Build>(&self, build: B, registers: &mut Registers<'_>) {
                 match self { $( $(
-                    Self::$name(slots) => build.wide(
-                        #[inline(always)]
-                        || registers.$shape(slots, $f, lane_ops!(@rule $($rule)?)),
-                    ),
+                    Self::$name(slots) => {
+                        $( if Known(registers).$shape(slots, $f, $rule) {
+                            return;
+                        } )?
+                        build.wide(
+                            #[inline(always)]
+                            || registers.$shape(slots, $f),
+                        )
+                    }
                 )* )* }
             }
         }
     };
-    (@rule) => { NoRule };
-    (@rule $rule:path) => { $rule };
 }
 
 const fn s(value: u32) -> i32 {

@@ -151,24 +151,22 @@ impl Block<'_, '_> {
                             continue 'frame;
                         }
                     }
-                    Op::Load(access) => {
-                        let list = access.registers(code);
+                    Op::Load(ref access) => {
                         let mut view = View {
                             spaces: &mut self.spaces,
                             local: &mut warp.local,
                             frame: frame.local,
                         };
-                        view.load(build, &mut registers, access, list, active)
+                        view.load(build, &mut registers, access, code, active)
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
-                    Op::Store(access) => {
-                        let list = access.registers(code);
+                    Op::Store(ref access) => {
                         let mut view = View {
                             spaces: &mut self.spaces,
                             local: &mut warp.local,
                             frame: frame.local,
                         };
-                        view.store(build, &mut registers, access, list, active)
+                        view.store(build, &mut registers, access, code, active)
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Atomic(atomic) => {

@@ -5,7 +5,7 @@ use super::build::Build;
 use super::form::HALF;
 use super::lanes::{FULL, LANES, Lanes64, Registers};
 use super::{LaneFault, lanes_of};
-use crate::code::{Access, Element, Space};
+use crate::code::{Access, Code, Element, Space};
 
 impl View<'_, '_, '_> {
     /// `st`.
@@ -14,19 +14,20 @@ impl View<'_, '_, '_> {
         &mut self,
         build: B,
         registers: &mut Registers<'_>,
-        access: Access,
-        list: &[u32],
+        access: &Access,
+        code: &Code,
         active: u32,
     ) -> Result<(), LaneFault> {
+        let list = access.registers(code);
         if build.wide(
             #[inline(always)]
-            || self.store_pattern(registers, &access, list, active),
+            || self.store_pattern(registers, access, list, active),
         ) {
             return Ok(());
         }
         build.wide(
             #[inline(always)]
-            || self.store_otherwise(registers, access, list, active),
+            || self.store_otherwise(registers, *access, list, active),
         )
     }
 

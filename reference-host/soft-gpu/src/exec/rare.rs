@@ -13,7 +13,6 @@ use super::half::{
     sub, tanh, tf32, tf32_finite, to_e4m3, to_e5m2, to_f32, xor_sign,
 };
 use super::lanes::{Registers, Slots};
-use super::linear::NoRule;
 use super::packed::{
     add_pairs, clamp_to, dot2, extend, extreme_signed, find_nth_set, mask, relu_signed,
 };
@@ -38,7 +37,7 @@ macro_rules! rare_ops {
                 match self { $( $(
                     Self::$name(slots) => build.wide(
                         #[inline(always)]
-                        || registers.$shape(slots, $f, NoRule),
+                        || registers.$shape(slots, $f),
                     ),
                 )* )* }
             }

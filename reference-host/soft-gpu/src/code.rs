@@ -44,6 +44,8 @@ pub(crate) enum Op {
     Exit,
     /// `trap`.
     Trap,
+    /// `membar` and `fence`: matters where several threads run blocks.
+    Fence,
     /// A 32-bit special register.
     Special { d: u32, register: Special },
     /// A 64-bit special register.
@@ -265,7 +267,7 @@ impl Access {
     }
 }
 
-/// Where an access goes: a register of addresses plus an offset, or the offset alone.
+/// Where an access goes: a register of addresses, or the sum of two, plus an offset; or the offset alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     /// [`NONE`] where the offset is the whole address.
@@ -273,6 +275,8 @@ pub(crate) struct Address {
     /// The base is a 32-bit register.
     pub(crate) narrow: bool,
     pub(crate) offset: i32,
+    /// A 64-bit register to add to a base of 64 bits, or [`NONE`].
+    pub(crate) index: u32,
 }
 
 /// An atomic operation on `count` elements in a row; operands in list `list`: results, operands, values to swap in, of each as many

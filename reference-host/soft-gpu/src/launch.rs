@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::exec::{Budget, Grid, Watch, run_grid};
+use crate::exec::{Budget, Grid, Watch, can_share, run_grid, run_on_threads};
 use crate::fault::Fault;
 use crate::memory::{Memory, Spaces};
 use crate::module::{Entry, Globals, Module};
@@ -22,6 +22,10 @@ pub struct LaunchConfig {
     pub checks: Checks,
     /// Micro-ops that the launch's warps may execute together before the watchdog stops it.
     pub instruction_budget: u64,
+    /// Threads of the host that run blocks side by side. With more than one, blocks see each other's effects in no fixed
+    /// order, as on a device: a launch whose result depends on that differs from run to run. A kernel of a module that prints
+    /// or allocates, or that uses instructions which cannot share memory yet, runs on one, as does a launch with checks.
+    pub threads: u32,
 }
 
 impl Default for LaunchConfig {
@@ -34,6 +38,7 @@ impl Default for LaunchConfig {
             heap_bytes: 8 << 20,
             checks: Checks::default(),
             instruction_budget: 1 << 40,
+            threads: 1,
         }
     }
 }
@@ -142,6 +147,26 @@ pub(crate) fn launch_keeping(
     patterns: bool,
 ) -> Result<(), LaunchError> {
     let shared_bytes = check(module, entry, config, params)?;
+    let uses_heap = || {
+        let mut used = false;
+        globals.heap.objects(|_, _, _| used = true);
+        used
+    };
+    let checked = config.checks != Checks::default();
+    if config.threads > 1 && !checked && can_share(&module.code) && !uses_heap() {
+        let mut together = memory.together(&mut globals.global);
+        let outcome = run_on_threads(
+            module,
+            entry,
+            config,
+            &together,
+            &globals.constant,
+            params,
+            shared_bytes,
+        );
+        std::mem::take(&mut together).finish();
+        return Ok(outcome?);
+    }
     let mut params = params.to_vec();
     let mut shared = vec![0; shared_bytes.saturating_add(LINE)];
     let spaces = Spaces {
@@ -152,6 +177,7 @@ pub(crate) fn launch_keeping(
         shared: lined_up(&mut shared, shared_bytes),
         heap: &mut globals.heap,
         output: &mut globals.output,
+        together: None,
     };
     let watch = (config.checks != Checks::default())
         .then(|| Box::new(Watch::new(config.checks, config.block, shared_bytes)));

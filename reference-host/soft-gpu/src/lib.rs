@@ -72,6 +72,7 @@ mod error;
 )]
 mod exec;
 mod fault;
+mod fuse;
 mod heap;
 mod launch;
 mod lexer;

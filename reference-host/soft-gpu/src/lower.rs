@@ -11,9 +11,10 @@ use crate::code::{
 };
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::shape::{Class, Shape};
+use crate::fuse;
 
 /// A register of one file.
-type Register = (Class, u32);
+pub(crate) type Register = (Class, u32);
 
 /// A set of a function's registers that can be emptied at once.
 #[derive(Clone, Debug)]
@@ -89,6 +90,7 @@ pub(crate) fn hoist(code: &mut Code, function: &mut Function, param_bytes: u32) 
             kept.push(at);
         }
     }
+    fuse::addresses(code, start, &mut kept, function.registers);
     compact(code, start, &kept);
     function.cleared = read_before_written(code, start, function.registers, invariant);
     function.prologue = u32::try_from(code.ops.len()).unwrap_or(NONE);
@@ -131,7 +133,7 @@ fn is_invariant(
 
 /// The offset in the parameter buffer that an access always goes to.
 fn parameter_offset(access: &Access, constants: &HashMap<u32, u64>) -> Option<u64> {
-    if access.space != Space::KernelParam || access.address.narrow {
+    if access.space != Space::KernelParam || access.address.narrow || access.address.index != NONE {
         return None;
     }
     let base = constants.get(&access.address.base)?;
@@ -339,6 +341,7 @@ pub(crate) fn writes(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Return
         | Op::Exit
         | Op::Trap
+        | Op::Fence
         | Op::Runtime(_)
         | Op::Watched { .. }
         | Op::Store(_)
@@ -389,10 +392,12 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         Op::Load(access) => {
             let (class, slot) = address(access.address);
             optional(class, slot);
+            optional(Class::R64, access.address.index);
         }
         Op::Store(access) => {
             let (class, slot) = address(access.address);
             optional(class, slot);
+            optional(Class::R64, access.address.index);
             for &slot in access.registers(code) {
                 optional(element_class(access.element), slot);
             }
@@ -485,6 +490,7 @@ pub(crate) fn reads(code: &Code, op: &Op, mut f: impl FnMut(Register)) {
         | Op::Return
         | Op::Exit
         | Op::Trap
+        | Op::Fence
         | Op::Runtime(_)
         | Op::Watched { .. }
         | Op::Special { .. }

@@ -6,6 +6,7 @@
 use thiserror::Error;
 
 use crate::code::Space;
+use crate::exec::together::Together;
 use crate::fault::Object;
 use crate::heap::Heap;
 use crate::output::Output;
@@ -121,6 +122,24 @@ impl<'a> Memory<'a> {
         self.freed.push((start, bytes));
     }
 
+    /// All of global memory, for several threads to work on.
+    pub(crate) fn together<'t>(&'t mut self, globals: &'t mut [u8]) -> Together<'t> {
+        let mut together = Together::default();
+        let mut globals = Some(globals);
+        for region in &mut self.regions {
+            if region.start > GLOBALS_BASE
+                && let Some(globals) = globals.take()
+            {
+                together.push(GLOBALS_BASE, globals);
+            }
+            together.push(region.start, region.bytes);
+        }
+        if let Some(globals) = globals.take() {
+            together.push(GLOBALS_BASE, globals);
+        }
+        together
+    }
+
     /// The region that holds `address`: its first address and its bytes.
     #[inline(always)]
     fn region(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
@@ -153,6 +172,8 @@ pub(crate) struct Spaces<'l, 'm> {
     pub(crate) shared: &'l mut [u8],
     pub(crate) heap: &'l mut Heap,
     pub(crate) output: &'l mut Output,
+    /// Global memory of a launch on several threads; then `memory`, `globals`, `heap` and `output` are empty.
+    pub(crate) together: Option<&'l Together<'l>>,
 }
 
 /// Why an access fails.
@@ -220,6 +241,13 @@ impl Spaces<'_, '_> {
 
     /// Calls `offer` with the kind, start and size of everything in global memory but the module's variables.
     pub(crate) fn global_objects(&self, mut offer: impl FnMut(Object, u64, u64)) {
+        if let Some(together) = self.together {
+            together.objects(|start, bytes| {
+                if start != GLOBALS_BASE {
+                    offer(Object::Region, start, bytes);
+                }
+            });
+        }
         for region in &self.memory.regions {
             offer(Object::Region, region.start, region.bytes.len() as u64);
         }

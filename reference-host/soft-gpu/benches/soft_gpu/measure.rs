@@ -1,7 +1,7 @@
 //! Clocks and rows.
 
 use std::error::Error;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Times both sides in turn and returns the median of each: first that of `false`, then that of `true`.
 pub(crate) fn paired(
@@ -35,17 +35,26 @@ pub(crate) fn busy() -> Duration {
 /// Time that passes: this system does not tell how long a thread has been on a processor.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn busy() -> Duration {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    START.get_or_init(std::time::Instant::now).elapsed()
+    passing()
+}
+
+/// Time that passes, whoever works.
+pub(crate) fn passing() -> Duration {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Prints a row: the software GPU's time, what it is held against, their ratio, and whether the bar is reached.
 pub(crate) fn row(what: &str, soft: Duration, beside: Duration, bar: Bar) {
     let [soft_us, beside_us] = [soft, beside].map(|time| time.as_secs_f64() * 1e6);
-    let Bar::AtMost(most) = bar;
-    let ratio = soft_us / beside_us;
-    let good = ratio <= most;
-    let bar = format!("<= {most}x");
+    let (ratio, good) = match bar {
+        Bar::AtMost(most) => (soft_us / beside_us, soft_us / beside_us <= most),
+        Bar::AtLeast(least) => (beside_us / soft_us, beside_us / soft_us >= least),
+    };
+    let bar = match bar {
+        Bar::AtMost(most) => format!("<= {most}x"),
+        Bar::AtLeast(least) => format!(">= {least}x"),
+    };
     println!(
         "{what:<44}{:>12}{:>14}{:>9}   {bar} {}",
         format!("{soft_us:.1} µs"),
@@ -70,6 +79,8 @@ pub(crate) fn figure(what: &str, figure: &str, bar: &str, good: bool) {
 pub(crate) enum Bar {
     /// So many times as long as the other at most.
     AtMost(f64),
+    /// So many times as fast as the other at least.
+    AtLeast(f64),
 }
 
 fn verdict(good: bool) -> &'static str {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use soft_gpu::{LaunchConfig, Memory, Module, launch};
 
 use crate::Outcome;
-use crate::measure::{Bar, busy, paired, row};
+use crate::measure::{Bar, busy, paired, passing, row};
 
 /// A loop in plain Rust that fills the words of the output.
 pub(crate) type Plain = Box<dyn FnMut(&mut [u32])>;
@@ -32,18 +32,28 @@ impl Workload {
     pub(crate) fn time(&mut self, rounds: usize) -> Outcome {
         let module = Module::load(self.ptx)?;
         let mut output = vec![0u8; 4 * self.output.len()];
-        let [soft, plain] = self.both(rounds, busy, &module, &mut output)?;
+        let [soft, plain] = self.both(rounds, busy, &module, &mut output, None)?;
         self.compare(&output)?;
         row(self.what, soft, plain, Bar::AtMost(self.bar));
+        let [one, two] = self.both(rounds, passing, &module, &mut output, Some(2))?;
+        self.compare(&output)?;
+        row(
+            "    on two threads, beside one",
+            two,
+            one,
+            Bar::AtLeast(1.7),
+        );
         Ok(())
     }
 
+    /// The kernel on one thread beside the plain loop, or beside the kernel on several threads.
     fn both(
         &mut self,
         rounds: usize,
         clock: fn() -> Duration,
         module: &Module,
         output: &mut [u8],
+        threads: Option<u32>,
     ) -> Result<[Duration; 2], Box<dyn std::error::Error>> {
         let Self {
             inputs,
@@ -63,13 +73,14 @@ impl Workload {
             .flat_map(u64::to_le_bytes)
             .collect();
         params.extend(scalars.iter().copied().flat_map(u32::to_le_bytes));
-        let config = LaunchConfig {
-            grid: *grid,
-            block: *block,
-            ..LaunchConfig::default()
-        };
-        paired(rounds, clock, |plain_turn| {
-            if plain_turn {
+        paired(rounds, clock, |second| {
+            let config = LaunchConfig {
+                grid: *grid,
+                block: *block,
+                threads: threads.filter(|_| second).unwrap_or(1),
+                ..LaunchConfig::default()
+            };
+            if second && threads.is_none() {
                 plain(words);
                 std::hint::black_box(&words);
                 return Ok(());

@@ -4,6 +4,7 @@ use super::LaneFault;
 use super::form::Form;
 use super::lanes::{LANES, Lanes64, Registers};
 use super::local::Local;
+use super::together::Together;
 use crate::code::{Address, Element, NONE, Space};
 use crate::fault::FaultKind;
 use crate::memory::{AccessError, Place, Spaces, resolve};
@@ -16,7 +17,15 @@ pub(crate) struct View<'v, 'l, 'm> {
     pub(crate) frame: u32,
 }
 
-impl View<'_, '_, '_> {
+impl<'l> View<'_, 'l, '_> {
+    /// The memory that threads share, if they do and the address is there.
+    #[inline(always)]
+    pub(super) fn together(&self, space: Space, address: u64) -> Option<&'l Together<'l>> {
+        self.spaces
+            .together
+            .filter(|_| place(space, address).space == Space::Global)
+    }
+
     pub(super) fn aligned(
         &self,
         space: Space,
@@ -78,6 +87,12 @@ pub(super) fn addresses(registers: &mut Registers<'_>, address: Address) -> Lane
     }
     let mut out = registers.lanes64(address.base);
     let offset = i64::from(address.offset).cast_unsigned();
+    if address.index != NONE {
+        let index = registers.view64(address.index);
+        for lane in 0..LANES {
+            out[lane] = out[lane].wrapping_add(index[lane]);
+        }
+    }
     for address in &mut out {
         *address = address.wrapping_add(offset);
     }
@@ -102,7 +117,13 @@ pub(super) fn address_form(registers: &mut Registers<'_>, address: Address) -> O
             u64::from(form.step),
         ));
     }
-    let form = registers.pattern64(address.base)?;
+    let mut form = registers.pattern64(address.base)?;
+    if address.index != NONE {
+        let index = registers.pattern64(address.index)?;
+        form.low = form.low.wrapping_add(index.low);
+        form.high = form.high.wrapping_add(index.high);
+        form.step = form.step.wrapping_add(index.step);
+    }
     Some(Form::affine(
         form.low.wrapping_add(offset),
         form.high.wrapping_add(offset),

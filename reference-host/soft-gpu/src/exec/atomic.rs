@@ -1,6 +1,6 @@
 //! Atomics.
 
-use super::access::{View, addresses, decode, place, put, value_of};
+use super::access::{View, addresses, decode, out_of_bounds, place, put, value_of};
 use super::float::{flush32, op32, op64};
 use super::formats::Half;
 use super::lanes::{LANES, Lanes64, Registers};
@@ -47,11 +47,20 @@ impl View<'_, '_, '_> {
                 value_of(registers, c, element, lane)
             };
             let global = is_global(atomic.space, addresses[lane]);
+            let after = |before: u64| update(atomic.op, element, before, operand, swap, global);
+            if let Some(together) = self.together(atomic.space, addresses[lane]) {
+                self.aligned(atomic.space, addresses[lane], size, true, lane as u32)?;
+                let missing =
+                    || out_of_bounds(atomic.space, addresses[lane], size, true, lane as u32);
+                old[lane] = together
+                    .update(addresses[lane], size, after)
+                    .ok_or_else(missing)?;
+                continue;
+            }
             let bytes = self.checked(atomic.space, addresses[lane], size, true, lane as u32)?;
             let before = decode(element, bytes);
             old[lane] = before;
-            let after = update(atomic.op, element, before, operand, swap, global);
-            bytes.copy_from_slice(&after.to_le_bytes()[..size as usize]);
+            bytes.copy_from_slice(&after(before).to_le_bytes()[..size as usize]);
         }
         if d != NONE {
             put(registers, d, element, active, &old);

@@ -18,7 +18,7 @@ pub(crate) struct Grid<'g> {
     pub(crate) code: &'g Code,
     pub(crate) entry: &'g Entry,
     pub(crate) config: &'g LaunchConfig,
-    pub(crate) budget: Budget,
+    pub(crate) budget: Budget<'g>,
     /// Registers may hold patterns. Only a test turns it off.
     pub(crate) patterns: bool,
 }
@@ -29,7 +29,30 @@ pub(crate) fn run_grid<'g>(
     spaces: Spaces<'g, '_>,
     watch: Option<Box<Watch>>,
 ) -> Result<(), Box<Fault>> {
-    let [blocks_x, blocks_y, blocks_z] = grid.config.grid;
+    let [x, y, z] = grid.config.grid;
+    let mut next = Some([0; 3]);
+    run_blocks(grid, spaces, watch, || {
+        let this = next?;
+        let [mut at_x, mut at_y, mut at_z] = this;
+        at_x += 1;
+        if at_x == x {
+            (at_x, at_y) = (0, at_y + 1);
+        }
+        if at_y == y {
+            (at_y, at_z) = (0, at_z + 1);
+        }
+        next = (at_z < z).then_some([at_x, at_y, at_z]);
+        Some(this)
+    })
+}
+
+/// Runs the blocks that `next` names, until it names none.
+pub(crate) fn run_blocks<'g>(
+    grid: Grid<'g>,
+    spaces: Spaces<'g, '_>,
+    watch: Option<Box<Watch>>,
+    mut next: impl FnMut() -> Option<[u32; 3]>,
+) -> Result<(), Box<Fault>> {
     let mut pool = Vec::new();
     let number = grid.entry.function;
     let Some(function) = grid.module.code.functions.get(number as usize) else {
@@ -47,21 +70,18 @@ pub(crate) fn run_grid<'g>(
     };
     let mut template = Warp::template(function, number, block.grid.patterns);
     block.run_warp(&mut template)?;
-    for z in 0..blocks_z {
-        for y in 0..blocks_y {
-            for x in 0..blocks_x {
-                block.index = [x, y, z];
-                block.arrived = [0; 16];
-                if let Some(watch) = &mut block.watch {
-                    watch.start();
-                }
-                block.votes = [Votes::default(); 16];
-                block.spaces.shared.fill(0);
-                block.pay(cost::of_block(block.spaces.shared.len()), function)?;
-                block.run(function, &template, &mut pool)?;
-            }
+    while let Some(index) = next() {
+        block.index = index;
+        block.arrived = [0; 16];
+        if let Some(watch) = &mut block.watch {
+            watch.start();
         }
+        block.votes = [Votes::default(); 16];
+        block.spaces.shared.fill(0);
+        block.pay(cost::of_block(block.spaces.shared.len()), function)?;
+        block.run(function, &template, &mut pool)?;
     }
+    block.grid.budget.give_back();
     Ok(())
 }
 

@@ -200,6 +200,7 @@ impl Known<'_, '_> {
 
     known_comparisons! {
         cmp32: r32 <- a: u32, b: u32;
+        cmp64: r64 <- a: u64, b: u64;
     }
 }
 

@@ -273,6 +273,50 @@ pub(crate) fn le_s32((a, b): (F32, F32)) -> Option<u32> {
     )
 }
 
+/// `setp.lt.u64`, where all lanes of a half agree.
+#[inline(always)]
+pub(crate) fn lt_u64((a, b): (F64, F64)) -> Option<u32> {
+    let small = |a: &F64| small_ends(a).filter(|ends| ends.iter().all(|end| *end >= 0));
+    agreed(small(&a)?, small(&b)?, |a, b| a < b, |a, b| a >= b)
+}
+
+/// `setp.le.u64`, where all lanes of a half agree.
+#[inline(always)]
+pub(crate) fn le_u64((a, b): (F64, F64)) -> Option<u32> {
+    let small = |a: &F64| small_ends(a).filter(|ends| ends.iter().all(|end| *end >= 0));
+    agreed(small(&a)?, small(&b)?, |a, b| a <= b, |a, b| a > b)
+}
+
+/// `setp.lt.s64`, where all lanes of a half agree.
+#[inline(always)]
+pub(crate) fn lt_s64((a, b): (F64, F64)) -> Option<u32> {
+    agreed(
+        small_ends(&a)?,
+        small_ends(&b)?,
+        |a, b| a < b,
+        |a, b| a >= b,
+    )
+}
+
+/// `setp.le.s64`, where all lanes of a half agree.
+#[inline(always)]
+pub(crate) fn le_s64((a, b): (F64, F64)) -> Option<u32> {
+    agreed(
+        small_ends(&a)?,
+        small_ends(&b)?,
+        |a, b| a <= b,
+        |a, b| a > b,
+    )
+}
+
+/// First and last value of each half of signed 64-bit lanes, where no lane between wraps.
+#[inline(always)]
+fn small_ends(a: &F64) -> Option<[i64; 4]> {
+    let way = a.step.cast_signed().checked_mul(HALF as i64 - 1)?;
+    let (low, high) = (a.low.cast_signed(), a.high.cast_signed());
+    Some([low, low.checked_add(way)?, high, high.checked_add(way)?])
+}
+
 /// The result of an order of two lines that do not wrap: as their difference is a line too, the ends of a half decide for all of it
 /// when they agree.
 #[inline(always)]

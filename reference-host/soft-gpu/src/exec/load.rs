@@ -8,6 +8,7 @@ use super::access::{View, address_form, addresses, decode, out_of_bounds, place,
 use super::build::Build;
 use super::form::{Form, HALF};
 use super::lanes::{LANES, Lanes32, Lanes64, Registers};
+use super::together::Together;
 use crate::code::{Access, Code, Element, Space};
 
 impl View<'_, '_, '_> {
@@ -55,7 +56,11 @@ impl View<'_, '_, '_> {
             return false;
         }
         let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {
-            return false;
+            return self
+                .together(access.space, form.low)
+                .is_some_and(|together| {
+                    load_together(registers, access, list, active, &form, together)
+                });
         };
         if form.is_flat() {
             return load_flat(registers, access, list, active, &form, (base, region));
@@ -138,6 +143,20 @@ impl View<'_, '_, '_> {
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             let address = addresses[lane];
+            if let Some(together) = self.together(access.space, address) {
+                self.aligned(access.space, address, total, false, lane as u32)?;
+                let whole = together.contains(address, u64::from(total));
+                for (at, column) in (0u64..).zip(values.iter_mut().take(list.len())) {
+                    let raw = together
+                        .load(address.wrapping_add(at * size as u64), size as u32)
+                        .filter(|_| whole);
+                    let missing =
+                        || out_of_bounds(access.space, address, total, false, lane as u32);
+                    column[lane] = extend(access.element, raw.ok_or_else(missing)?);
+                }
+                lanes &= lanes - 1;
+                continue;
+            }
             if place(access.space, address).space == Space::Local {
                 self.load_local(access, list.len(), lane, address, &mut values)?;
                 lanes &= lanes - 1;
@@ -304,6 +323,62 @@ fn extend(element: Element, raw: u64) -> u64 {
         Element::S8 => decode(element, &[raw as u8]),
         Element::S16 => decode(element, &(raw as u16).to_le_bytes()),
         _ => raw,
+    }
+}
+
+/// A load of single elements along a pattern from memory that threads share; whether it was one.
+#[inline(always)]
+fn load_together(
+    registers: &mut Registers<'_>,
+    access: &Access,
+    list: &[u32],
+    active: u32,
+    form: &Form<u64>,
+    together: &Together<'_>,
+) -> bool {
+    let &[d] = list else { return false };
+    if !registers.covers(active) {
+        return false;
+    }
+    let size = access.element.bytes();
+    if form.is_flat() {
+        let (Some(low), Some(high)) = (
+            together.load(form.low, size),
+            together.load(form.high, size),
+        ) else {
+            return false;
+        };
+        let [low, high] = [low, high].map(|raw| extend(access.element, raw));
+        if access.element == Element::B64 {
+            registers.put_form64(d, active, Form::flat(low, high));
+        } else {
+            registers.put_form32(d, active, Form::flat(low as u32, high as u32));
+        }
+        return true;
+    }
+    if form.step != u64::from(size) {
+        return false;
+    }
+    match access.element {
+        Element::B32 => {
+            let mut halves = [[0; HALF]; 2];
+            let [low, high] = &mut halves;
+            let done = together.load32s(form.low, low) && together.load32s(form.high, high);
+            if done {
+                registers.whole32(d).copy_from_slice(halves.as_flattened());
+            }
+            done
+        }
+        Element::B64 => {
+            let mut halves = [[0; HALF]; 2];
+            let [low, high] = &mut halves;
+            let done = together.load64s(form.low, low) && together.load64s(form.high, high);
+            if done {
+                registers.whole64(d).copy_from_slice(halves.as_flattened());
+            }
+            done
+        }
+        _ => false,
     }
 }
 

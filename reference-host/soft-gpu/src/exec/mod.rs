@@ -32,11 +32,14 @@ mod runtime;
 pub(crate) mod shape;
 mod store;
 pub(crate) mod tensor;
+mod threads;
+pub(crate) mod together;
 mod warp;
 mod watch;
 
 pub(crate) use block::{Grid, run_grid};
 pub(crate) use budget::Budget;
+pub(crate) use threads::{can_share, run_on_threads};
 pub(crate) use watch::Watch;
 
 use crate::fault::FaultKind;

@@ -395,10 +395,10 @@ lane_ops! {
     cmp64 {
         EqI64 = |a, b| a == b;
         NeI64 = |a, b| a != b;
-        LtU64 = |a, b| a < b;
-        LeU64 = |a, b| a <= b;
-        LtS64 = |a, b| sd(a) < sd(b);
-        LeS64 = |a, b| sd(a) <= sd(b);
+        LtU64 = |a, b| a < b, linear::lt_u64;
+        LeU64 = |a, b| a <= b, linear::le_u64;
+        LtS64 = |a, b| sd(a) < sd(b), linear::lt_s64;
+        LeS64 = |a, b| sd(a) <= sd(b), linear::le_s64;
         EqF64 = |a, b| f64_of(a) == f64_of(b);
         LtF64 = |a, b| f64_of(a) < f64_of(b);
         LeF64 = |a, b| f64_of(a) <= f64_of(b);

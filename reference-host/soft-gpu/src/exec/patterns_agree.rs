@@ -204,7 +204,14 @@ fn instruction(random: &mut Random, text: &mut String, label: &mut u32) {
         13 | 14 => {
             let order = random.of(&["lt", "le", "gt", "ge", "eq", "ne"]);
             let p = random.below(4);
-            writeln!(text, "{guard}setp.{order}.{wide} %p{p}, %r{a}, %r{b};")
+            match random.below(3) {
+                0 => writeln!(
+                    text,
+                    "{guard}setp.{order}.{}64 %p{p}, %d{a}, %d{b};",
+                    &wide[..1]
+                ),
+                _ => writeln!(text, "{guard}setp.{order}.{wide} %p{p}, %r{a}, %r{b};"),
+            }
         }
         15 => writeln!(text, "{guard}selp.b32 %r{d}, %r{a}, %r{b}, %p{};", random.below(4)),
         16 => writeln!(text, "{guard}shl.b64 %d{d}, %d{a}, {small};"),

@@ -71,6 +71,7 @@ impl Block<'_, '_> {
             let mut active = fragment.mask;
             registers.activate(active);
             loop {
+                pc = run_lane_operations(build, &code.ops, pc, &mut registers);
                 let Some(op) = code.ops.get(pc as usize) else {
                     return Err(LaneFault {
                         kind: FaultKind::BadTarget(u64::from(pc)),
@@ -78,7 +79,7 @@ impl Block<'_, '_> {
                     });
                 };
                 match *op {
-                    Op::Lane(ref lane) => lane.execute(build, &mut registers),
+                    Op::Lane(_) => continue,
                     Op::Rare(ref rare) => rare.execute(build, &mut registers),
                     Op::Block { cost } => {
                         if let Some(rest) = self.grid.budget.slice_left.checked_sub(u64::from(cost))
@@ -505,11 +506,11 @@ impl Block<'_, '_> {
                             frame: frame.local,
                         };
                         match original {
-                            Op::Load(access) => {
-                                view.load(build, &mut registers, access, list, active)?;
+                            Op::Load(ref access) => {
+                                view.load(build, &mut registers, access, code, active)?;
                             }
-                            Op::Store(access) => {
-                                view.store(build, &mut registers, access, list, active)?;
+                            Op::Store(ref access) => {
+                                view.store(build, &mut registers, access, code, active)?;
                             }
                             Op::Atomic(atomic) => {
                                 view.atomic(
@@ -526,6 +527,11 @@ impl Block<'_, '_> {
                         fragment.pc = pc;
                         let local = &mut warp.local;
                         self.runtime(function, local, frame.local, active)?;
+                    }
+                    Op::Fence => {
+                        if self.spaces.together.is_some() {
+                            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+                        }
                     }
                     Op::Trap => {
                         fragment.pc = pc;
@@ -617,6 +623,24 @@ impl Block<'_, '_> {
         fragment.frame = frame;
         Ok(function.start)
     }
+}
+
+/// Runs the lane operations from `pc` on; returns where something else stands.
+///
+/// A loop of its own, since most operations are of this kind and this little loop has few values to keep at hand.
+#[inline(never)]
+fn run_lane_operations<B: Build>(
+    build: B,
+    ops: &[Op],
+    pc: u32,
+    registers: &mut Registers<'_>,
+) -> u32 {
+    let mut at = pc as usize;
+    while let Some(Op::Lane(lane)) = ops.get(at) {
+        lane.execute(build, registers);
+        at += 1;
+    }
+    at as u32
 }
 
 /// Lanes part at a branch; returns where the fragment goes on: the earlier of the two places.

@@ -2,8 +2,9 @@
 
 use super::access::{View, address_form, addresses, out_of_bounds, place, value_of};
 use super::build::Build;
-use super::form::HALF;
+use super::form::{Form, HALF};
 use super::lanes::{FULL, LANES, Lanes64, Registers};
+use super::together::Together;
 use super::{LaneFault, lanes_of};
 use crate::code::{Access, Code, Element, Space};
 
@@ -52,7 +53,11 @@ impl View<'_, '_, '_> {
             return false;
         }
         let Some((base, region)) = self.spaces.region(access.space, form.low, true) else {
-            return false;
+            return self
+                .together(access.space, form.low)
+                .is_some_and(|together| {
+                    store_together(registers, access.element, list, &form, together)
+                });
         };
         let half = HALF as u64 * total;
         if form.high == form.low.wrapping_add(half) {
@@ -121,6 +126,21 @@ impl View<'_, '_, '_> {
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             let address = addresses[lane];
+            if let Some(together) = self.together(access.space, address) {
+                self.aligned(access.space, address, total, true, lane as u32)?;
+                let missing = || out_of_bounds(access.space, address, total, true, lane as u32);
+                if !together.contains(address, u64::from(total)) {
+                    return Err(missing());
+                }
+                for (at, &source) in (0u64..).zip(list) {
+                    let value = value_of(registers, source, access.element, lane);
+                    together
+                        .store(address.wrapping_add(at * size as u64), size as u32, value)
+                        .ok_or_else(missing)?;
+                }
+                lanes &= lanes - 1;
+                continue;
+            }
             if place(access.space, address).space == Space::Local {
                 self.store_local(registers, access, list, lane, address)?;
                 lanes &= lanes - 1;
@@ -228,6 +248,37 @@ fn scatter(
         lanes &= lanes - 1;
     }
     lanes
+}
+
+/// A store of single elements of all lanes along a pattern to memory that threads share; whether it was one.
+#[inline(always)]
+fn store_together(
+    registers: &mut Registers<'_>,
+    element: Element,
+    list: &[u32],
+    form: &Form<u64>,
+    together: &Together<'_>,
+) -> bool {
+    let &[source] = list else { return false };
+    // Both halves must be there before one is written.
+    let half = HALF as u64 * u64::from(element.bytes());
+    if ![form.low, form.high]
+        .iter()
+        .all(|start| together.contains(*start, half))
+    {
+        return false;
+    }
+    match element {
+        Element::B32 => {
+            let lanes = registers.view32(source).as_chunks::<HALF>().0;
+            together.store32s(form.low, &lanes[0]) && together.store32s(form.high, &lanes[1])
+        }
+        Element::B64 => {
+            let lanes = registers.view64(source).as_chunks::<HALF>().0;
+            together.store64s(form.low, &lanes[0]) && together.store64s(form.high, &lanes[1])
+        }
+        _ => false,
+    }
 }
 
 /// `bytes` bytes at an offset of a region.

@@ -43,6 +43,7 @@ impl<'a> Body<'a> {
                     base,
                     narrow: false,
                     offset: 0,
+                    index: NONE,
                 },
             ));
         };
@@ -88,6 +89,7 @@ impl<'a> Body<'a> {
                             base: NONE,
                             narrow: false,
                             offset,
+                            index: NONE,
                         },
                     )),
                     _ => fail(
@@ -131,6 +133,7 @@ impl<'a> Body<'a> {
                 base,
                 narrow: false,
                 offset: 0,
+                index: NONE,
             },
         ))
     }
@@ -176,6 +179,7 @@ impl<'a> Body<'a> {
                 base,
                 narrow,
                 offset,
+                index: NONE,
             },
         ))
     }

@@ -1,4 +1,4 @@
-//! What speaks of caches and of the order of memory: checked, and then nothing to do, since memory here is sequentially consistent and has
+//! What speaks of caches and of the order of memory: checked, and then little to do, since memory here is sequentially consistent and has
 //! no caches.
 //!
 //! Source: PTX ISA, `membar`, `fence`, `prefetch`, `prefetchu`, `applypriority`, `discard`, `createpolicy` and `griddepcontrol`.
@@ -9,7 +9,7 @@ use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::access::{SCOPES, cluster_scope, space_of};
 use crate::ast::{Operand, OperandKind};
-use crate::code::Space;
+use crate::code::{Op, Space};
 use crate::exec::ops::LaneOp;
 use crate::types::Type;
 
@@ -21,7 +21,9 @@ pub(super) fn membar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()>
     inst.modifiers
         .need_one(&["cta", "gl", "sys"], "one of .cta, .gl, .sys")?;
     inst.modifiers.end()?;
-    inst.arity(0)
+    inst.arity(0)?;
+    body.emit(Op::Fence);
+    Ok(())
 }
 
 /// `fence`.
@@ -52,7 +54,9 @@ pub(super) fn fence<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
         return inst.modifiers.clash(word);
     }
     inst.modifiers.end()?;
-    inst.arity(0)
+    inst.arity(0)?;
+    body.emit(Op::Fence);
+    Ok(())
 }
 
 const RESTRICTIONS: &[&str] = &[

@@ -98,6 +98,7 @@ fn store_to_frame(body: &mut Body<'_>, slot: u32, ty: Type, offset: u32) {
         base: NONE,
         narrow: false,
         offset: offset.cast_signed(),
+        index: NONE,
     };
     body.emit(Op::Store(Access {
         space: Space::Frame,
@@ -117,6 +118,7 @@ fn load_from_frame(body: &mut Body<'_>, slot: u32, ty: Type, offset: u32) {
         base: NONE,
         narrow: false,
         offset: offset.cast_signed(),
+        index: NONE,
     };
     body.emit(Op::Load(Access {
         space: Space::Frame,

@@ -3,6 +3,8 @@
 //! All functions' micro-ops stand in one vector; a basic block starts with [`Op::Block`], which is where lanes that went
 //! different ways meet again and where the watchdog counts. Operand lists of variable length stand in side tables.
 
+use std::collections::BTreeMap;
+
 use crate::exec::formats::Half;
 use crate::exec::lanes::{RegisterCount, Slots};
 use crate::exec::ops::LaneOp;
@@ -530,9 +532,20 @@ pub(crate) struct Code {
     pub(crate) functions: Vec<Function>,
     /// Name of each function.
     pub(crate) names: Vec<String>,
+    /// Functions that are aliases, and the functions whose code they have.
+    pub(crate) aliases: BTreeMap<u32, u32>,
 }
 
 impl Code {
+    /// The function whose code runs where `function` is called.
+    #[inline]
+    pub(crate) fn behind(&self, function: u32) -> u32 {
+        if self.aliases.is_empty() {
+            return function;
+        }
+        self.aliases.get(&function).copied().unwrap_or(function)
+    }
+
     /// Operands `0..N` of list `start`.
     pub(crate) fn list<const N: usize>(&self, start: u32) -> [u32; N] {
         self.lists

@@ -24,6 +24,12 @@ impl Module {
                 .iter()
                 .find(|entry| entry.function as usize == number);
             let kind = if entry.is_some() { "entry" } else { "func" };
+            if let Some(&aliasee) = self.code.aliases.get(&(number as u32)) {
+                let aliasee = self.code.names.get(aliasee as usize);
+                let aliasee = aliasee.map_or("", String::as_str);
+                put(&mut out, format_args!("{kind} {name}: alias of {aliasee}"));
+                continue;
+            }
             if function.start == NONE {
                 put(&mut out, format_args!("{kind} {name}: declared only"));
                 continue;

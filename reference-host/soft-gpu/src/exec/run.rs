@@ -555,6 +555,7 @@ impl Block<'_, '_> {
         site: u32,
     ) -> Result<u32, LaneFault> {
         let code = self.grid.code;
+        let callee = code.behind(callee);
         let lane = fragment.mask.trailing_zeros();
         let (Some(function), Some(caller)) = (
             code.functions.get(callee as usize),

@@ -132,7 +132,7 @@ impl<'s> Parser<'s> {
                 let vectors = &mut self.vectors;
                 variable::variables(cursor, Linkage::Internal, space, |variable| {
                     if space == VarSpace::Reg && variable.vector > 1 {
-                        vectors.insert(variable.name.text, variable.vector);
+                        vectors.insert(variable.name.text, (variable.vector, None));
                     }
                     stmts.push(Stmt::Variable(Box::new(variable)));
                 })

@@ -23,7 +23,7 @@ pub use self::syntax_error::SyntaxError;
 use hashbrown::HashMap;
 
 use self::cursor::{Cursor, Failure, Parse};
-use crate::ast::{Item, Linkage, Module, Name, Operand};
+use crate::ast::{Item, Linkage, Module, Name, Operand, Slice};
 use crate::error::{Location, PtxError};
 use crate::lexer::{Token, text_of};
 
@@ -49,8 +49,8 @@ struct Parser<'s> {
     module: Module<'s>,
     /// Operands of the instruction being read, until their pool range is known.
     pending: Vec<Operand<'s>>,
-    /// Vector registers of the function being read, and how many elements each has.
-    vectors: HashMap<&'s str, u8>,
+    /// Vector registers of the function being read: how many elements each has, and its components as operands once they are needed.
+    vectors: HashMap<&'s str, (u8, Option<Slice>)>,
 }
 
 impl<'s> Parser<'s> {

@@ -17,9 +17,9 @@ impl<'s> Parser<'s> {
             _ => {
                 let first = self.element()?;
                 if let OperandKind::Name(name) = first.kind
-                    && let Some(&count) = self.vectors.get(name.text)
+                    && let Some(parts) = self.whole_vector(name)
                 {
-                    let kind = OperandKind::Vector(self.whole_vector(name, count));
+                    let kind = OperandKind::Vector(parts);
                     return Ok(Operand { pos, kind });
                 }
                 // Only a destination comes in two, and it is the first operand.
@@ -42,24 +42,23 @@ impl<'s> Parser<'s> {
         Ok(Operand { pos, kind })
     }
 
-    /// A vector register without a component stands for all of them.
-    fn whole_vector(&mut self, name: Name<'s>, count: u8) -> Slice {
-        let start = pool_index(self.module.operands.len());
-        let components = ["x", "y", "z", "w"].into_iter().take(usize::from(count));
-        self.module.operands.extend(components.map(|text| Operand {
-            pos: name.pos,
-            kind: OperandKind::Member(
-                name,
-                Name {
-                    text,
-                    pos: name.pos,
-                },
-            ),
-        }));
-        Slice {
-            start,
-            end: pool_index(self.module.operands.len()),
-        }
+    /// A vector register without a component stands for all of them: the same list wherever it stands.
+    fn whole_vector(&mut self, name: Name<'s>) -> Option<Slice> {
+        let (count, parts) = self.vectors.get_mut(name.text)?;
+        Some(*parts.get_or_insert_with(|| {
+            let operands = &mut self.module.operands;
+            let start = pool_index(operands.len());
+            let pos = name.pos;
+            let components = ["x", "y", "z", "w"].into_iter().take(usize::from(*count));
+            operands.extend(components.map(|text| Operand {
+                pos,
+                kind: OperandKind::Member(name, Name { text, pos }),
+            }));
+            Slice {
+                start,
+                end: pool_index(operands.len()),
+            }
+        }))
     }
 
     /// An operand that holds no other.

@@ -1,9 +1,12 @@
 //! `.alias`: a second name for a device function.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::error::{Checked, SemanticError, fail};
-use super::module::Verifier;
+use super::module::{DeclaredFunction, Verifier};
 use super::symbols::{Resolved, Symbol};
 use crate::ast::{Linkage, Name};
+use crate::code::NONE;
 
 impl<'a> Verifier<'a> {
     /// `.alias alias, aliasee;`
@@ -22,20 +25,21 @@ impl<'a> Verifier<'a> {
         let Some((one, other)) = one.zip(other) else {
             return Ok(());
         };
+        let taken = self.module.code.aliases.contains_key(&new);
         let reason = if new == old {
             "a function is no alias of itself"
         } else if one.defined {
             "a function with a body cannot become an alias"
         } else if matches!(other.linkage, Linkage::Weak | Linkage::Extern) {
             "a .weak or .extern function cannot have an alias"
-        } else if self.aliases.iter().any(|(taken, _)| *taken == new) {
+        } else if taken {
             "it is an alias already"
         } else if one.noreturn != other.noreturn {
             "only one of the two is .noreturn"
         } else if one.params != other.params || one.results != other.results {
             "its parameters or results differ from those of the function it stands for"
         } else {
-            self.aliases.push((new, old));
+            self.module.code.aliases.insert(new, old);
             return Ok(());
         };
         fail(
@@ -69,30 +73,37 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Gives every alias the code of the function it stands for.
+    /// Leads every alias to a function with a body, and takes it for defined where there is one.
     pub(super) fn settle_aliases(&mut self) {
-        for (alias, mut aliasee) in self.aliases.clone() {
-            // An alias of an alias; longer chains than there are aliases would be circles.
-            for _ in 0..self.aliases.len() {
-                match self.aliases.iter().find(|(new, _)| *new == aliasee) {
-                    Some((_, next)) => aliasee = *next,
-                    None => break,
+        let aliases = std::mem::take(&mut self.module.code.aliases);
+        let mut settled = BTreeMap::new();
+        for &alias in aliases.keys() {
+            // An alias may stand for another one. What is on the way is settled together, so that each is passed once.
+            let (mut way, mut end) = (BTreeSet::from([alias]), alias);
+            while let Some(&next) = settled.get(&end).or_else(|| aliases.get(&end)) {
+                end = next;
+                if end == NONE || !way.insert(end) {
+                    // Circles lead nowhere.
+                    end = NONE;
+                    break;
                 }
             }
-            let defined = self
-                .declared
-                .get(aliasee as usize)
-                .is_some_and(|declared| declared.defined);
-            let code = self.code().functions.get(aliasee as usize).cloned();
-            if let (true, Some(code), Some(declared)) =
-                (defined, code, self.declared.get_mut(alias as usize))
-                && !declared.defined
-            {
+            way.remove(&end);
+            settled.extend(way.into_iter().map(|passed| (passed, end)));
+        }
+        let defined = |declared: &[DeclaredFunction<'_>], function: u32| {
+            let declared = declared.get(function as usize);
+            declared.is_some_and(|declared| declared.defined)
+        };
+        // A function that has a body after all is none.
+        settled.retain(|alias, aliasee| {
+            defined(&self.declared, *aliasee) && !defined(&self.declared, *alias)
+        });
+        for alias in settled.keys() {
+            if let Some(declared) = self.declared.get_mut(*alias as usize) {
                 declared.defined = true;
-                if let Some(place) = self.code().functions.get_mut(alias as usize) {
-                    *place = code;
-                }
             }
         }
+        self.module.code.aliases = settled;
     }
 }

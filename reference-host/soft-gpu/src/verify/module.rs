@@ -45,8 +45,6 @@ pub(crate) struct Verifier<'a> {
     pub(crate) running: u32,
     /// Names of functions by index, with their declared shape.
     pub(crate) declared: Vec<DeclaredFunction<'a>>,
-    /// Functions that are aliases, and the functions that they stand for.
-    pub(crate) aliases: Vec<(u32, u32)>,
     /// Variables of the module in `.global` and `.const` space.
     pub(crate) globals: HashMap<&'a str, KnownVariable>,
     /// Calls and address takings of functions, to check that each is defined.
@@ -85,7 +83,6 @@ impl<'a> Verifier<'a> {
             shared_cursor: 0,
             running: NONE,
             declared: Vec::new(),
-            aliases: Vec::new(),
             globals: HashMap::new(),
             used: Vec::new(),
         }

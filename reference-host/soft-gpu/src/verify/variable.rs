@@ -16,6 +16,8 @@ pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
 const MAX_CONST_BYTES: u64 = 64 * 1024;
 /// Most bytes of `.global` variables in a module.
 const MAX_GLOBAL_BYTES: u64 = 16 * 1024 * 1024;
+/// Most bytes of a function's name that stand in front of its variables' names.
+const MAX_OWNER_BYTES: usize = 64;
 /// Largest alignment that a declaration may ask for.
 const MAX_ALIGN: u64 = 1 << 30;
 
@@ -266,7 +268,10 @@ impl<'a> Verifier<'a> {
         }
         self.module.variables.push(Placed {
             name: match owner {
-                Some(function) => format!("{function}.{}", name.text),
+                Some(function) => {
+                    let function = function.get(..MAX_OWNER_BYTES).unwrap_or(function);
+                    format!("{function}.{}", name.text)
+                }
                 None => name.text.to_owned(),
             },
             constant,

@@ -130,3 +130,25 @@ fn vector_registers() {
     let found = Kernel::new("", code).run_on(&[1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(found[4..], [5, 6, 2, 1, 1, 2, 5, 2, 5]);
 }
+
+/// Chains and circles of aliases, as many as a source holds, cost no more than their text.
+#[test]
+fn aliases_of_aliases() {
+    use std::fmt::Write as _;
+    const COUNT: usize = 50_000;
+    let mut before = ".visible .func f() { ret; } .global .u64 last;\n".to_owned();
+    for at in 0..COUNT {
+        let _ = writeln!(before, ".visible .func g{at}(); .extern .func c{at}();");
+    }
+    for at in 0..COUNT - 1 {
+        let _ = writeln!(before, ".alias g{at}, g{}; ", at + 1);
+    }
+    let _ = writeln!(before, ".alias g{}, f;", COUNT - 1);
+    let mut kernel = Kernel::new(&before, "call g0; call g25000; st.global.u32 [%data], 1;");
+    assert_eq!(kernel.run(1), [1]);
+    let circles: String = (0..COUNT)
+        .map(|at| format!(".visible .func a{at}(); .visible .func b{at}(); .alias a{at}, b{at}; .alias b{at}, a{at};\n"))
+        .collect();
+    let text = format!(".version 8.0 .target sm_90 .address_size 64 {circles}");
+    assert!(soft_gpu::Module::load(text.as_bytes()).is_err());
+}

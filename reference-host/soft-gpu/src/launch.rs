@@ -179,14 +179,8 @@ pub(crate) fn launch_keeping(
         output: &mut globals.output,
         together: None,
     };
-    let watch = (config.checks != Checks::default()).then(|| {
-        Box::new(Watch::new(
-            module,
-            config.checks,
-            config.block,
-            shared_bytes,
-        ))
-    });
+    let watch = (config.checks != Checks::default())
+        .then(|| Box::new(Watch::new(config.checks, config.block, shared_bytes)));
     let watched = watch.is_some().then(|| module.watched());
     let grid = Grid {
         module,

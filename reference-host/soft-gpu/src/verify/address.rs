@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::error::{Checked, SemanticError, fail};
 use super::operand::form;
-use super::symbols::{ParamRole, Symbol};
+use super::symbols::{ParamRole, Resolved, Symbol};
 use crate::ast::{Name, Operand, OperandKind, Pos};
 use crate::code::{Address, NONE, Op, Space};
 use crate::exec::ops::LaneOp;
@@ -117,6 +117,42 @@ impl<'a> Body<'a> {
                 },
             ),
         }
+    }
+
+    /// Refuses stores to a function's parameters and loads of its results.
+    pub(crate) fn parameter_roles(
+        &mut self,
+        opcode: &str,
+        operands: &[Operand<'a>],
+    ) -> Checked<()> {
+        let (place, forbidden) = match opcode {
+            "st" => (0, ParamRole::Argument),
+            "ld" => (1, ParamRole::Result),
+            _ => return Ok(()),
+        };
+        let Some(operand) = operands.get(place) else {
+            return Ok(());
+        };
+        if let OperandKind::Address {
+            base: Some(name), ..
+        } = operand.kind
+            && let Some(Resolved::Symbol(Symbol::FrameParam { role, .. })) =
+                self.scopes.resolve(name.text)
+            && role == forbidden
+        {
+            return fail(
+                name.pos,
+                SemanticError::OperandForm {
+                    expected: "a parameter for this direction",
+                    found: if role == ParamRole::Result {
+                        "a result, which is only written"
+                    } else {
+                        "a parameter, which is only read"
+                    },
+                },
+            );
+        }
+        Ok(())
     }
 
     fn fixed(

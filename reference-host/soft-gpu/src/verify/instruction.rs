@@ -119,6 +119,7 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
         operands: body.nested(instr.operands),
         guard: instr.guard,
     };
+    body.parameter_roles(opcode.text, inst.operands)?;
     let Some(guard) = instr.guard else {
         return rule(body, inst);
     };

@@ -236,3 +236,77 @@ fn triton_scan() {
         .collect();
     assert_eq!(out, expected);
 }
+
+#[test]
+fn triton_histogram() {
+    let mut from: Vec<u32> = (0..700u32).map(|at| at * at % 37).collect();
+    let mut expected = vec![0u32; 37];
+    for value in &from[..600] {
+        expected[*value as usize] += 1;
+    }
+    let mut out = vec![0; 37];
+    let mut args = [
+        Arg::Buffer(&mut from),
+        Arg::Buffer(&mut out),
+        value(600u32.to_le_bytes()),
+        Arg::Unused,
+        Arg::Unused,
+    ];
+    run(
+        include_str!("triton_histogram.ptx"),
+        config(3, 128, 0),
+        &mut args,
+    );
+    assert_eq!(out, expected);
+}
+
+/// Halves that are small integers, so that every order of summing gives the same.
+#[test]
+fn triton_matmul() {
+    const M: usize = 64;
+    const N: usize = 32;
+    const K: usize = 96;
+    let a: Vec<i32> = (0..M * K).map(|at| (at * 31 % 17) as i32 - 8).collect();
+    let b: Vec<i32> = (0..K * N).map(|at| (at * 13 % 11) as i32 - 5).collect();
+    // A half's exponent and fraction of an integer below 16, by hand.
+    let half = |value: i32| -> u16 {
+        if value == 0 {
+            return 0;
+        }
+        let magnitude = value.unsigned_abs() as u16;
+        let exponent = magnitude.ilog2() as u16;
+        let fraction = (magnitude << (10 - exponent)) & 0x3FF;
+        u16::from(value < 0) << 15 | (15 + exponent) << 10 | fraction
+    };
+    let words = |values: &[i32]| -> Vec<u32> {
+        let pairs = values.chunks(2);
+        pairs
+            .map(|pair| u32::from(half(pair[0])) | u32::from(half(pair[1])) << 16)
+            .collect()
+    };
+    let (mut left, mut right, mut out) = (words(&a), words(&b), vec![0; M * N]);
+    let mut args = [
+        Arg::Buffer(&mut left),
+        Arg::Buffer(&mut right),
+        Arg::Buffer(&mut out),
+        value((M as u32).to_le_bytes()),
+        value((N as u32).to_le_bytes()),
+        value((K as u32).to_le_bytes()),
+        Arg::Unused,
+        Arg::Unused,
+    ];
+    run(
+        include_str!("triton_matmul.ptx"),
+        config(2, 128, 4096),
+        &mut args,
+    );
+    for (at, found) in out.iter().enumerate() {
+        let (row, column) = (at / N, at % N);
+        let expected: i32 = (0..K).map(|k| a[row * K + k] * b[k * N + column]).sum();
+        assert_eq!(
+            f32::from_bits(*found),
+            expected as f32,
+            "row {row}, column {column}"
+        );
+    }
+}

@@ -1,8 +1,11 @@
-//! The floating-point formats of less than 32 bits that memory and matrices hold, as values of wider formats.
+//! The 16-bit formats as values: what atomics and matrices, which choose the format when they run, do with them.
 //!
 //! Source: PTX ISA, "Alternate Floating-Point Data Formats".
 
-/// A format of 16 bits.
+use super::float::Rounding;
+use super::half::{Bf16, F16, Half as _, NAN16, narrow};
+
+/// A format of 16 bits, known when a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     /// IEEE half precision: 5 bits of exponent, 10 of fraction.
@@ -16,8 +19,8 @@ impl Half {
     #[inline(always)]
     pub(crate) fn value(self, bits: u32) -> f32 {
         match self {
-            Self::F16 => f16_value(bits),
-            Self::Bf16 => f32::from_bits(bits << 16),
+            Self::F16 => F16::widen(bits),
+            Self::Bf16 => Bf16::widen(bits),
         }
     }
 
@@ -25,8 +28,8 @@ impl Half {
     #[inline(always)]
     pub(crate) fn nearest(self, value: f64) -> u32 {
         match self {
-            Self::F16 => nearest(value, 5, 10),
-            Self::Bf16 => nearest(value, 8, 7),
+            Self::F16 => narrow::<F16>(value, Rounding::Nearest),
+            Self::Bf16 => narrow::<Bf16>(value, Rounding::Nearest),
         }
     }
 
@@ -52,7 +55,7 @@ impl Half {
 
     fn choose(self, a: u32, b: u32, first: bool) -> u32 {
         match (self.value(a).is_nan(), self.value(b).is_nan()) {
-            (true, true) => CANONICAL_NAN,
+            (true, true) => NAN16,
             (true, false) => b,
             (false, true) => a,
             (false, false) if first => a,
@@ -69,52 +72,6 @@ impl Half {
             -1 - magnitude
         }
     }
-}
-
-/// The NaN that 16-bit arithmetic produces.
-const CANONICAL_NAN: u32 = 0x7FFF;
-
-#[inline(always)]
-fn f16_value(bits: u32) -> f32 {
-    let sign = (bits & 0x8000) << 16;
-    let magnitude = bits & 0x7FFF;
-    // A half's exponent and fraction moved into single precision are too small by 2^112, subnormals included.
-    let scaled = f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000);
-    let special = 0x7F80_0000 | magnitude << 13;
-    let unsigned = if magnitude >= 0x7C00 {
-        special
-    } else {
-        scaled.to_bits()
-    };
-    f32::from_bits(unsigned | sign)
-}
-
-/// Rounds to a format with `exponent` bits of exponent and `fraction` bits of fraction, 16 together with the sign.
-#[inline(always)]
-fn nearest(value: f64, exponent: u32, fraction: u32) -> u32 {
-    if value.is_nan() {
-        return CANONICAL_NAN;
-    }
-    let bits = value.to_bits();
-    let sign = ((bits >> 48) & 0x8000) as u32;
-    let top = (1i64 << exponent) - 1;
-    // The exponent as the format would have it; 0 and below for its subnormals.
-    let biased = ((bits >> 52) & 0x7FF) as i64 - 1023 + (top >> 1);
-    if biased >= top {
-        return sign | (top as u32) << fraction;
-    }
-    let whole = bits & 0x000F_FFFF_FFFF_FFFF | 1 << 52;
-    let shift = (i64::from(52 - fraction) + (1 - biased).max(0)).min(60) as u32;
-    let (kept, lost) = (whole >> shift, whole & ((1 << shift) - 1));
-    let half = 1u64 << (shift - 1);
-    let up = lost > half || (lost == half && kept & 1 == 1);
-    let base = if biased > 0 {
-        ((biased as u64 - 1) << fraction) + kept
-    } else {
-        kept
-    };
-    // A carry out of the fraction raises the exponent, up to infinity.
-    sign | (base + u64::from(up)) as u32
 }
 
 #[cfg(test)]

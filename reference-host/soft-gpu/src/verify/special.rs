@@ -48,6 +48,26 @@ impl<'a> Body<'a> {
         Ok(slot)
     }
 
+    /// A special register that an operand names, in a register of its own width, and its type.
+    pub(super) fn special_whole(&mut self, operand: &Operand<'a>) -> Checked<Option<(u32, Type)>> {
+        let (name, register) = match operand.kind {
+            OperandKind::Name(name) => (name, special(name.text, None)),
+            OperandKind::Member(name, component) => {
+                (name, special(name.text, Some(component.text)))
+            }
+            _ => return Ok(None),
+        };
+        let ty = match register {
+            Some(SpecialRegister::Narrow(_)) => Type::U32,
+            Some(SpecialRegister::Wide(_)) => Type::U64,
+            _ => return Ok(None),
+        };
+        match register {
+            Some(register) => Ok(Some((self.special(register, name, ty)?, ty))),
+            None => Ok(None),
+        }
+    }
+
     /// Reads all four components of a vector special register into registers of type `ty`.
     pub(super) fn special_vector(
         &mut self,

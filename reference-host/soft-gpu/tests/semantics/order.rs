@@ -102,3 +102,12 @@ fn a_cluster_is_one_block() {
     data[4] = 9;
     assert_eq!(kernel.run_on(&data), [5, 5, 5, 3, 0, 5, 7, 0]);
 }
+
+/// Without a debugger a breakpoint is a trap.
+#[test]
+fn a_breakpoint_stops_the_kernel() {
+    let mut kernel = Kernel::new("", "setp.ne.u32 %p1, %t, 5; @%p1 exit; brkpt;").block(32);
+    let fault = kernel.fault(16);
+    assert_eq!(fault.kind, soft_gpu::FaultKind::Trap);
+    assert_eq!(fault.thread, [5, 0, 0]);
+}

@@ -159,18 +159,20 @@ fn a_block_is_a_cluster_and_the_device_one_processor() {
 fn vectors_and_other_widths() {
     let mut kernel = Kernel::new(
         "",
-        "mov.v4.u32 {%r1, %r2, %r3, %r4}, %tid; mad.wide.u32 %u1, %r1, 24, %data; st.global.v4.u32 [%data], {%r1, %r2, %r3, %r4};\n\
+        "cvt.u32.u16 %r8, %tid.y; cvt.u64.u32 %u5, %ntid.y; cvt.s16.s8 %h5, %laneid; cvt.u32.u16 %r9, %h5; mad.lo.u32 %r8, %r8, 100, %r9;\n\
+         cvt.u32.u64 %r9, %u5; mad.lo.u32 %r8, %r9, 10000, %r8; st.global.u32 [%data+44], %r8;\n\
+         mov.v4.u32 {%r1, %r2, %r3, %r4}, %tid; mad.wide.u32 %u1, %r1, 24, %data; st.global.v4.u32 [%data], {%r1, %r2, %r3, %r4};\n\
          mov.v4.u16 {%h1, %h2, _, %h4}, %ntid; mov.u16 %h3, %ntid.y; mov.b32 %r5, {%h1, %h3}; st.global.u32 [%data+16], %r5;\n\
          mov.u64 %u2, %gridid; st.global.u64 [%data+24], %u2; mov.pred %p1, %is_explicit_cluster; selp.u32 %r6, 1, 2, %p1;\n\
          st.global.u32 [%data+20], %r6; mov.u64 %u3, %current_graph_exec; mov.u64 %u4, %pm3_64; or.b64 %u3, %u3, %u4;\n\
          st.global.u64 [%data+32], %u3; mov.u32 %r7, WARP_SZ; st.global.u32 [%data+40], %r7;",
     );
     kernel.config.block = [1, 7, 1];
-    let mut data = vec![9; 11];
+    let mut data = vec![9; 12];
     data[10] = 0;
     assert_eq!(
         kernel.run_on(&data),
-        [0, 6, 0, 0, 0x7_0001, 2, 0, 0, 0, 0, 32]
+        [0, 6, 0, 0, 0x7_0001, 2, 0, 0, 0, 0, 32, 70_606]
     );
 }
 

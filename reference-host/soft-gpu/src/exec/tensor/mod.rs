@@ -11,6 +11,7 @@ mod transfer;
 
 use super::LaneFault;
 use super::access::View;
+use super::float::Rounding;
 use super::lanes::{LANES, Registers};
 use crate::code::{Address, Space};
 use format::{Accumulator, Format};
@@ -65,6 +66,8 @@ pub(crate) struct Product {
     pub(crate) d: Accumulator,
     /// Integer results are clamped rather than wrapped.
     pub(crate) saturates: bool,
+    /// Of sums of doubles.
+    pub(crate) rounding: Rounding,
     pub(crate) combine: Combine,
 }
 

@@ -9,7 +9,8 @@ use super::layout::{
     Layout, group_a, group_b, group_sum, linear, quad_a, quad_b, quad_pair, quad_sum,
 };
 use super::{Combine, Matrix, Product};
-use crate::exec::float::{bits32, bits64};
+use crate::exec::exact;
+use crate::exec::float::{Rounding, bits32, bits64};
 use crate::exec::formats::Half;
 use crate::exec::lanes::{LANES, Lanes32, Lanes64, Registers};
 
@@ -202,7 +203,13 @@ fn doubles(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, ac
         for at in 0..k {
             for column in 0..n {
                 let sum = &mut sum[row * n + column];
-                *sum = a[row * k + at].mul_add(b[at * n + column], *sum);
+                let (x, y) = (a[row * k + at], b[at * n + column]);
+                *sum = if product.rounding == Rounding::Nearest {
+                    x.mul_add(y, *sum)
+                } else {
+                    let (x, y, z) = (x.to_bits(), y.to_bits(), sum.to_bits());
+                    f64::from_bits(exact::fma(x, y, z, product.rounding))
+                };
             }
         }
     }

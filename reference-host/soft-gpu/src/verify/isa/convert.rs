@@ -83,8 +83,14 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     rules::check(body, &inst, form, to, from)?;
     let pos = inst.opcode.pos;
     // A register of `.bf16` is never wider than that.
-    let (source, declared) = match from {
-        Type::Bf16 => (body.source(inst.operand(1)?, from)?, from),
+    let special = if to.is_integer() && from.is_integer() {
+        body.special_whole(inst.operand(1)?)?
+    } else {
+        None
+    };
+    let (source, declared) = match (special, from) {
+        (Some((slot, ty)), _) if ty.bytes() >= from.bytes() => (slot, ty),
+        (_, Type::Bf16) => (body.source(inst.operand(1)?, from)?, from),
         _ => body.source_wider(inst.operand(1)?, from)?,
     };
     let (d, d_type) = match to {

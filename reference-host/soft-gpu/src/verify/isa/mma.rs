@@ -8,6 +8,7 @@ use super::super::instruction::Inst;
 use super::super::operand::form;
 use crate::ast::{Operand, OperandKind};
 use crate::code::Op;
+use crate::exec::float::Rounding;
 use crate::exec::tensor::format::{Accumulator, Format};
 use crate::exec::tensor::layout::{Layout, Major};
 use crate::exec::tensor::{Combine, Kind, Matrix, Product};
@@ -28,7 +29,8 @@ pub(super) fn mma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let a_major = take_major(&mut inst)?;
     let b_major = take_major(&mut inst)?;
     let saturates = inst.modifiers.take("satfinite");
-    let rounding = inst.modifiers.take_one(&["rn", "rz", "rm", "rp"]);
+    let directed = inst.modifiers.has(&["rn", "rz", "rm", "rp"]);
+    let rounding = inst.modifiers.rounding();
     let combine = inst.modifiers.take_one(&["xor", "and"]);
     let counts = inst.modifiers.take("popc");
     if inst
@@ -62,13 +64,10 @@ pub(super) fn mma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if saturates && (c != Accumulator::S32 || of_bits) {
         return inst.modifiers.clash("satfinite");
     }
-    if let Some(word) = rounding {
-        if a != Format::F64 {
-            return inst.modifiers.clash(word);
-        }
-        if word != "rn" {
-            return inst.modifiers.unsupported(format!("rounding .{word}"));
-        }
+    if let Some(word) = directed
+        && a != Format::F64
+    {
+        return inst.modifiers.clash(word);
     }
     let old = shape == "m8n8k4" && a == Format::F16;
     if !old && (a_major, b_major) != (Major::Row, Major::Column) {
@@ -83,7 +82,7 @@ pub(super) fn mma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     } else {
         Layout::Groups
     };
-    let product = product(
+    let mut product = product(
         size,
         layout,
         [a, b],
@@ -92,6 +91,7 @@ pub(super) fn mma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         saturates,
         combine,
     );
+    product.rounding = rounding.unwrap_or(Rounding::Nearest);
     inst.arity(4)?;
     let counts = if old {
         let of = |format: Accumulator| if format == Accumulator::F16 { 4 } else { 8 };
@@ -296,6 +296,7 @@ pub(super) fn product(
         c,
         d,
         saturates,
+        rounding: Rounding::Nearest,
         combine: if combine == Some("and") {
             Combine::And
         } else {

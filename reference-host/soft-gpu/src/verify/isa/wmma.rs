@@ -12,6 +12,7 @@ use super::mma::{
 };
 use crate::ast::Operand;
 use crate::code::Space;
+use crate::exec::float::Rounding;
 use crate::exec::tensor::format::{Accumulator, Format};
 use crate::exec::tensor::layout::{Layout, Major};
 use crate::exec::tensor::{Kind, Matrix, Tile};
@@ -114,7 +115,8 @@ fn multiply<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         .need_one(SHAPES, "a shape such as .m16n16k16")?;
     let majors = [take_major(&mut inst)?, take_major(&mut inst)?];
     let saturates = inst.modifiers.take("satfinite");
-    let rounding = inst.modifiers.take_one(&["rn", "rz", "rm", "rp"]);
+    let directed = inst.modifiers.has(&["rn", "rz", "rm", "rp"]);
+    let rounding = inst.modifiers.rounding();
     let combine = inst.modifiers.take_one(&["xor", "and"]);
     let counts = inst.modifiers.take("popc");
     let d = need_accumulator(&mut inst)?;
@@ -165,16 +167,13 @@ fn multiply<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         }
         return inst.modifiers.clash("satfinite");
     }
-    if let Some(word) = rounding {
-        if a != Format::F64 {
-            return inst.modifiers.clash(word);
-        }
-        if word != "rn" {
-            return inst.modifiers.unsupported(format!("rounding .{word}"));
-        }
+    if let Some(word) = directed
+        && a != Format::F64
+    {
+        return inst.modifiers.clash(word);
     }
     inst.arity(4)?;
-    let product = product(
+    let mut product = product(
         size_of(shape),
         Layout::Linear,
         [a, b],
@@ -183,6 +182,7 @@ fn multiply<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         saturates,
         combine,
     );
+    product.rounding = rounding.unwrap_or(Rounding::Nearest);
     let mut counts = product.registers();
     if halves {
         // Fragments of half precision have room for 512 elements whatever the shape.

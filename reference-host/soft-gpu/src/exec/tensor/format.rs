@@ -86,6 +86,7 @@ impl Accumulator {
 }
 
 /// The integer in the low bits of a word.
+#[inline(always)]
 pub(super) fn integer(format: Format, word: u32) -> i32 {
     match format {
         Format::S8 => i32::from((word as u8).cast_signed()),

@@ -43,6 +43,41 @@ pub(crate) fn group_b(lane: usize, register: usize, at: usize, packed: usize) ->
     (in_group * packed + at + 4 * packed * register, group)
 }
 
+/// Calls `f` with all of factor `a` in [`Layout::Groups`], as few elements at a time as a lane's register holds: the number of the first in
+/// row-major order, of `k` columns, and the register's word.
+#[inline(always)]
+pub(crate) fn group_rows(
+    words: &[u32; 32],
+    register: usize,
+    packed: usize,
+    k: usize,
+    mut f: impl FnMut(usize, u32),
+) {
+    for group in 0..8 {
+        let start = (group + 8 * (register % 2)) * k + 4 * packed * (register / 2);
+        for in_group in 0..4 {
+            f(start + in_group * packed, words[4 * group + in_group]);
+        }
+    }
+}
+
+/// The same for factor `b`, a row of eight columns at a time: the number of its first element in row-major order, the place of its elements in
+/// their registers, and their words, each four lanes behind the one before.
+#[inline(always)]
+pub(crate) fn group_columns(
+    words: &[u32; 32],
+    register: usize,
+    packed: usize,
+    mut f: impl FnMut(usize, usize, &[u32]),
+) {
+    for in_group in 0..4 {
+        for at in 0..packed {
+            let row = in_group * packed + at + 4 * packed * register;
+            f(8 * row, at, &words[in_group..]);
+        }
+    }
+}
+
 /// The same for a sum, by the number of the element over all registers.
 #[inline(always)]
 pub(crate) fn group_sum(lane: usize, element: usize) -> Position {
@@ -105,7 +140,10 @@ pub(crate) fn quad_sum(lane: usize, element: usize, wide: bool) -> Position {
 
 #[cfg(test)]
 mod tests {
-    use super::{Major, Position, group_a, group_b, group_sum, quad_a, quad_b, quad_sum};
+    use super::{
+        Major, Position, group_a, group_b, group_columns, group_rows, group_sum, quad_a, quad_b,
+        quad_sum,
+    };
     use std::collections::BTreeSet;
 
     /// Every element of a matrix is held once.
@@ -170,6 +208,35 @@ mod tests {
         }
         for wide in [false, true] {
             covers(8, 8, held(8).map(|(lane, at)| quad_sum(lane, at, wide)));
+        }
+    }
+
+    /// The walks over factors visit each element where the rule says it is.
+    #[test]
+    fn walks_follow_the_rule() {
+        let words: [u32; 32] = std::array::from_fn(|lane| lane as u32);
+        for (packed, registers) in [(1, 4usize), (2, 4), (4, 4), (8, 4), (2, 1), (4, 2)] {
+            let k = 4 * packed * registers.div_ceil(2);
+            for register in 0..registers {
+                let mut count = 0;
+                group_rows(&words, register, packed, k, |start, word| {
+                    count += 1;
+                    for at in 0..packed {
+                        let (row, column) = group_a(word as usize, register, at, packed);
+                        assert_eq!(start + at, row * k + column);
+                    }
+                });
+                assert_eq!(count, 32);
+                group_columns(&words, register, packed, |start, at, words| {
+                    for column in 0..8 {
+                        let lane = words[4 * column] as usize;
+                        let (row, group) = group_b(lane, register, at, packed);
+                        assert_eq!(start + column, 8 * row + group);
+                    }
+                    count += 8;
+                });
+                assert_eq!(count, 32 + 32 * packed);
+            }
         }
     }
 

@@ -6,7 +6,8 @@
 
 use super::format::{Accumulator, Format, float, integer};
 use super::layout::{
-    Layout, group_a, group_b, group_sum, linear, quad_a, quad_b, quad_pair, quad_sum,
+    Layout, group_a, group_b, group_columns, group_rows, group_sum, linear, quad_a, quad_b,
+    quad_pair, quad_sum,
 };
 use super::{Combine, Matrix, Product};
 use crate::exec::exact;
@@ -46,24 +47,34 @@ fn floats(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, act
     let &Product { m, n, k, .. } = product;
     let mut a = [0f64; FLOATS];
     let mut b = [0f64; FLOATS];
-    unpack(
-        registers,
-        &matrix.a,
-        product.a.packed(),
-        |lane, register, at, word| {
-            let (row, column) = a_position(product, matrix.a.len(), lane, register, at);
-            a[row * k + column] = float(product.a, word);
-        },
-    );
-    unpack(
-        registers,
-        &matrix.b,
-        product.b.packed(),
-        |lane, register, at, word| {
-            let (row, column) = b_position(product, matrix.b.len(), lane, register, at);
-            b[row * n + column] = float(product.b, word);
-        },
-    );
+    match product.a {
+        Format::F16 => factor_a::<2, _>(registers, matrix, product, &mut a, |word| {
+            float(Format::F16, word)
+        }),
+        Format::Bf16 => factor_a::<2, _>(registers, matrix, product, &mut a, |word| {
+            float(Format::Bf16, word)
+        }),
+        Format::Tf32 => factor_a::<1, _>(registers, matrix, product, &mut a, |word| {
+            float(Format::Tf32, word)
+        }),
+        format => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
+            float(format, word)
+        }),
+    }
+    match product.b {
+        Format::F16 => factor_b::<2, _>(registers, matrix, product, &mut b, |word| {
+            float(Format::F16, word)
+        }),
+        Format::Bf16 => factor_b::<2, _>(registers, matrix, product, &mut b, |word| {
+            float(Format::Bf16, word)
+        }),
+        Format::Tf32 => factor_b::<1, _>(registers, matrix, product, &mut b, |word| {
+            float(Format::Tf32, word)
+        }),
+        format => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
+            float(format, word)
+        }),
+    }
     let mut sum = float_sum(registers, matrix, product);
     match n {
         8 => accumulate::<8>(&a, &b, &mut sum, m, k),
@@ -227,34 +238,48 @@ fn integers(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, a
     let &Product { m, n, k, .. } = product;
     let mut a = [0i32; INTEGERS];
     let mut b = [0i32; INTEGERS];
-    unpack(
-        registers,
-        &matrix.a,
-        product.a.packed(),
-        |lane, register, at, word| {
-            let (row, column) = a_position(product, matrix.a.len(), lane, register, at);
-            a[row * k + column] = integer(product.a, word);
-        },
-    );
-    unpack(
-        registers,
-        &matrix.b,
-        product.b.packed(),
-        |lane, register, at, word| {
-            let (row, column) = b_position(product, matrix.b.len(), lane, register, at);
-            b[row * n + column] = integer(product.b, word);
-        },
-    );
+    match product.a {
+        Format::S8 => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
+            integer(Format::S8, word)
+        }),
+        Format::U8 => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
+            integer(Format::U8, word)
+        }),
+        format => factor_a::<8, _>(registers, matrix, product, &mut a, |word| {
+            integer(format, word)
+        }),
+    }
+    match product.b {
+        Format::S8 => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
+            integer(Format::S8, word)
+        }),
+        Format::U8 => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
+            integer(Format::U8, word)
+        }),
+        format => factor_b::<8, _>(registers, matrix, product, &mut b, |word| {
+            integer(format, word)
+        }),
+    }
     let mut sum = [0i32; SUM];
-    for (row, sum) in a.chunks_exact(k).zip(sum.chunks_exact_mut(n)).take(m) {
-        for (factor, b) in row.iter().zip(b.chunks_exact(n)) {
-            // 64 products of bytes stay far below the bound of 32 bits.
-            for (sum, b) in sum.iter_mut().zip(b) {
-                *sum += factor * b;
+    match n {
+        8 => count::<8>(&a, &b, &mut sum, m, k),
+        16 => count::<16>(&a, &b, &mut sum, m, k),
+        _ => count::<32>(&a, &b, &mut sum, m, k),
+    }
+    put_integers(registers, matrix, product, &sum, active);
+}
+
+/// Adds the product of `a` and `b`, whose rows have `N` columns, to a sum: 64 products of bytes stay far below the bound of 32 bits.
+fn count<const N: usize>(a: &[i32], b: &[i32], sum: &mut [i32], m: usize, k: usize) {
+    let (b, _) = b.as_chunks::<N>();
+    let (sum, _) = sum.as_chunks_mut::<N>();
+    for (row, sum) in a.chunks_exact(k).zip(sum).take(m) {
+        for (factor, b) in row.iter().zip(b) {
+            for column in 0..N {
+                sum[column] = sum[column].wrapping_add(factor.wrapping_mul(b[column]));
             }
         }
     }
-    put_integers(registers, matrix, product, &sum, active);
 }
 
 /// Single bits: combined, then counted.
@@ -323,6 +348,58 @@ fn put_integers(
         });
         registers.put32(d, active, &out);
     }
+}
+
+/// Unpacks factor `a` to rows of `k` elements, `P` elements a register.
+#[inline(always)]
+fn factor_a<const P: usize, T: Copy>(
+    registers: &mut Registers<'_>,
+    matrix: &Matrix,
+    product: &Product,
+    out: &mut [T],
+    decode: impl Fn(u32) -> T,
+) {
+    if product.layout == Layout::Groups {
+        for (register, &slot) in matrix.a.iter().enumerate() {
+            let words = registers.lanes32(slot);
+            group_rows(&words, register, P, product.k, |start, word| {
+                for (at, out) in out[start..start + P].iter_mut().enumerate() {
+                    *out = decode(word >> (at * (32 / P)));
+                }
+            });
+        }
+        return;
+    }
+    unpack(registers, &matrix.a, P, |lane, register, at, word| {
+        let (row, column) = a_position(product, matrix.a.len(), lane, register, at);
+        out[row * product.k + column] = decode(word);
+    });
+}
+
+/// Unpacks factor `b` to rows of `n` elements.
+#[inline(always)]
+fn factor_b<const P: usize, T: Copy>(
+    registers: &mut Registers<'_>,
+    matrix: &Matrix,
+    product: &Product,
+    out: &mut [T],
+    decode: impl Fn(u32) -> T,
+) {
+    if product.layout == Layout::Groups {
+        for (register, &slot) in matrix.b.iter().enumerate() {
+            let words = registers.lanes32(slot);
+            group_columns(&words, register, P, |start, at, words| {
+                for (column, out) in out[start..start + 8].iter_mut().enumerate() {
+                    *out = decode(words[4 * column] >> (at * (32 / P)));
+                }
+            });
+        }
+        return;
+    }
+    unpack(registers, &matrix.b, P, |lane, register, at, word| {
+        let (row, column) = b_position(product, matrix.b.len(), lane, register, at);
+        out[row * product.n + column] = decode(word);
+    });
 }
 
 fn a_position(

@@ -1,12 +1,14 @@
 //! A loaded module and the variables it brings.
 
 use crate::code::Code;
-use crate::error::PtxError;
+use crate::error::{PtxError, PtxErrorCause, SyntaxError, Unsupported};
 use crate::heap::Heap;
 use crate::memory::GLOBALS_BASE;
 use crate::output::Output;
 use crate::verify::LaunchBounds;
 use crate::{parser, verify};
+
+const TEXTURE_ADDRESS: &str = "the address of a texture, surface or tensor, `[name, {…}]`";
 
 /// Verified and lowered PTX, ready to launch. Immutable and shareable between threads.
 ///
@@ -108,7 +110,15 @@ impl Module {
     /// The first thing wrong with it, with its place: [`PtxErrorCause::Unsupported`](crate::PtxErrorCause::Unsupported) where the
     /// PTX is good but beyond this software GPU, another cause where an assembler refuses it too.
     pub fn load(source: &[u8]) -> Result<Self, PtxError> {
-        verify::verify(source, &parser::parse(source)?)
+        let parsed = parser::parse(source).map_err(|error| match error.cause {
+            // Good PTX of what this device does not have.
+            PtxErrorCause::Syntax(SyntaxError::TextureAddress) => PtxError {
+                cause: Unsupported::Declaration(TEXTURE_ADDRESS.to_owned()).into(),
+                ..error
+            },
+            _ => error,
+        })?;
+        verify::verify(source, &parsed)
     }
 
     /// The kernel `name`.

@@ -102,8 +102,7 @@ impl<'a> Modifiers<'a> {
         self.missing("a type")
     }
 
-    /// Takes a type that must be one of `types`. A 16-bit or packed float that the instruction may have in the ISA is
-    /// reported as unsupported rather than wrong.
+    /// Takes a type that must be one of `types`.
     pub(crate) fn type_of(&mut self, types: &[Type]) -> Checked<Type> {
         let ty = self.any_type()?;
         self.check_type(ty, types)
@@ -114,21 +113,10 @@ impl<'a> Modifiers<'a> {
         if types.contains(&ty) {
             return Ok(ty);
         }
-        let opcode = self.opcode.text.to_owned();
-        let takes_floats = types.iter().any(|ty| ty.is_float());
-        if takes_floats && matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) {
-            return fail(
-                self.opcode.pos,
-                Unsupported::Form {
-                    opcode,
-                    what: format!("type .{}", ty.word()),
-                },
-            );
-        }
         fail(
             self.opcode.pos,
             SemanticError::InvalidType {
-                opcode,
+                opcode: self.opcode.text.to_owned(),
                 ty: ty.word(),
             },
         )

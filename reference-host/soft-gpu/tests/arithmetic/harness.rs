@@ -165,6 +165,16 @@ fn float_edges(mantissa: u32, exponent: u32) -> Vec<u64> {
             values.extend([power, power + 1, power - 1]);
         }
     }
+    // Ties where the mantissa is cut to that of a narrower format, after an even and after an odd last bit, and their neighbours.
+    for cut in [13, 16, 20, 21, 29, 42, 45] {
+        if cut >= mantissa {
+            continue;
+        }
+        for last in 0..4 {
+            let tie = one + (last << cut) + (1 << (cut - 1));
+            values.extend([tie - 1, tie, tie + 1]);
+        }
+    }
     values.sort_unstable();
     values.dedup();
     let sign = 1u64 << (mantissa + exponent);

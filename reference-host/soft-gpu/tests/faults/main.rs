@@ -74,6 +74,14 @@ fn traps() {
         "@%p1 trap",
         None,
     );
+    faults(
+        &only(50, "@%p1 brkpt;"),
+        FaultKind::Trap,
+        50,
+        LINE,
+        "@%p1 brkpt",
+        None,
+    );
     // Deep in a branch and in a call.
     faults(
         &only(

@@ -32,6 +32,19 @@ pub(crate) fn busy() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
+/// How long all threads together have been on processors.
+#[cfg(target_os = "linux")]
+pub(crate) fn working() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// Time that passes: this system does not tell how long threads have been on processors.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn working() -> Duration {
+    passing()
+}
+
 /// Time that passes: this system does not tell how long a thread has been on a processor.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn busy() -> Duration {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use soft_gpu::{LaunchConfig, Memory, Module, launch};
 
 use crate::Outcome;
-use crate::measure::{Bar, busy, paired, passing, row};
+use crate::measure::{Bar, busy, paired, passing, row, working};
 
 /// A loop in plain Rust that fills the words of the output.
 pub(crate) type Plain = Box<dyn FnMut(&mut [u32])>;
@@ -40,6 +40,14 @@ impl Workload {
         row(
             "    on two threads, beside one",
             two,
+            one,
+            Bar::AtLeast(1.7),
+        );
+        // Shows what others on the machine hide: how it is when both threads always have a processor.
+        let [one, two] = self.both(rounds, working, &module, &mut output, Some(2))?;
+        row(
+            "    by processor time, shared by two",
+            two / 2,
             one,
             Bar::AtLeast(1.7),
         );

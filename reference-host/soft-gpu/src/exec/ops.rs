@@ -37,7 +37,8 @@ macro_rules! lane_ops {
             pub(crate) fn execute<B: Build>(&self, build: B, registers: &mut Registers<'_>) {
                 match self { $( $(
                     Self::$name(slots) => {
-                        $( if Known(registers).$shape(slots, $f, $rule) {
+                        // A closure, which is always inlined where the rule itself might not be.
+                        $( if Known(registers).$shape(slots, $f, #[inline(always)] |forms| $rule(forms)) {
                             return;
                         } )?
                         build.wide(

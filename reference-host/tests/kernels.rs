@@ -1,6 +1,6 @@
 //! Kernels on the software device, through the engine-neutral calls.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wasi_cuda_host::argv::{Arg, Window, encode};
 use wasi_cuda_host::calls::{self, LaunchArgs};
@@ -18,6 +18,28 @@ const PTX: &str = "
 .address_size 64
 
 .global .u32 calls = 40;
+.global .align 1 .b8 greeting[11] = {98, 108, 111, 99, 107, 32, 37, 100, 33, 10, 0};
+.extern .func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments);
+
+.visible .entry greet()
+{
+    .local .align 8 .b8 frame[8];
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    .param .b64 first;
+    .param .b64 second;
+    .param .b32 count;
+    mov.u32 %r1, %ctaid.x;
+    mov.u64 %rd1, frame;
+    st.local.u32 [%rd1], %r1;
+    cvta.local.u64 %rd2, %rd1;
+    mov.u64 %rd3, greeting;
+    cvta.global.u64 %rd3, %rd3;
+    st.param.b64 [first], %rd3;
+    st.param.b64 [second], %rd2;
+    call.uni (count), vprintf, (first, second);
+    ret;
+}
 
 .visible .entry add(.param .u64 a, .param .u64 b, .param .u64 sum, .param .u32 n)
 {
@@ -323,6 +345,23 @@ fn a_kernel_s_variables_last_and_are_its_own() {
         [41, 42, 41]
     );
     assert_eq!([count(&mut b, other), count(&mut a, first)], [41, 43]);
+}
+
+#[test]
+fn what_kernels_print_reaches_the_embedder() {
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&printed);
+    let device = SoftDevice::new().output(move |text| sink.lock().unwrap().push(text.to_vec()));
+    let mut guest = Guest::new(&Host::new(device));
+    let (greet, copy) = (guest.load("greet"), guest.load("copy"));
+    assert_eq!(guest.launch(greet, [3, 1, 1], [1, 1, 1], &[]), 0);
+    assert_eq!(guest.one(copy, &[ptr(0, 4), ptr(4, 4)]), 0);
+    assert_eq!(guest.one(greet, &[]), 0);
+    let texts = ["block 0!\nblock 1!\nblock 2!\n", "block 0!\n"];
+    assert_eq!(
+        *printed.lock().unwrap(),
+        texts.map(|text| text.as_bytes().to_vec())
+    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ use super::{Failure, wasm};
   wasi-cuda-host run guest.wat --invoke add 1 0x10   call `add` and print its results
   wasi-cuda-host run guest.wasm --trace              and show each ABI call on standard error")]
 pub(crate) struct Arguments {
-    /// The guest, as text or binary
+    /// The guest, as text or binary; what its kernels print goes to standard error, a `kernel: ` before each line
     guest: PathBuf,
     /// The exported function to call; its arguments follow
     #[arg(long, value_name = "EXPORT")]
@@ -90,7 +90,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let engine = Engine::new(Config::new().epoch_interruption(true))
         .map_err(|error| explain(&file, timeout, &error))?;
     let host = match arguments.device {
-        Device::Soft => Host::new(SoftDevice::new().instruction_budget(arguments.watchdog)),
+        Device::Soft => Host::new(
+            SoftDevice::new()
+                .instruction_budget(arguments.watchdog)
+                .output(|text| {
+                    for line in String::from_utf8_lossy(text).lines() {
+                        tell(format_args!("kernel: {line}"));
+                    }
+                }),
+        ),
         Device::None => Host::none(),
     };
     let mut store = Store::new(&engine, Guest::new(GuestState::new(host.instance())));

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use bytemuck::allocation::try_zeroed_slice_box;
 use smallvec::SmallVec;
 use soft_gpu::{Entry, Globals, LaunchConfig, Memory, Module, launch};
@@ -7,10 +9,14 @@ use crate::device::{Buffer, Device, DeviceError, Kernel, Shape, assemble};
 use crate::sync::{Arc, Mutex};
 
 /// The software GPU: kernels run on the CPU, within the launch call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct SoftDevice {
     instruction_budget: u64,
+    output: Option<Output>,
 }
+
+/// Takes what the kernels of one launch printed.
+type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 impl SoftDevice {
     /// A device whose watchdog stops a kernel after a few seconds at most.
@@ -18,6 +24,7 @@ impl SoftDevice {
     pub const fn new() -> Self {
         Self {
             instruction_budget: DEFAULT_INSTRUCTION_BUDGET,
+            output: None,
         }
     }
 
@@ -25,10 +32,31 @@ impl SoftDevice {
     ///
     /// A warp instruction serves up to 32 threads, and is weighted by how long it takes: a simple one counts as one.
     #[must_use]
-    pub const fn instruction_budget(self, weighted_warp_instructions: u64) -> Self {
+    pub fn instruction_budget(self, weighted_warp_instructions: u64) -> Self {
         Self {
             instruction_budget: weighted_warp_instructions,
+            ..self
         }
+    }
+
+    /// The same device with a reader of what kernels print by `vprintf`; without one, the text is dropped.
+    ///
+    /// `output` is called at the end of each launch that printed, also of one that failed, with at most 1 MiB: the bytes as the guest
+    /// chose them, so whoever shows them must escape what steers a terminal.
+    #[must_use]
+    pub fn output(self, output: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        Self {
+            output: Some(Arc::new(output)),
+            ..self
+        }
+    }
+}
+
+impl fmt::Debug for SoftDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SoftDevice")
+            .field("instruction_budget", &self.instruction_budget)
+            .finish_non_exhaustive()
     }
 }
 
@@ -50,7 +78,7 @@ impl Device for SoftDevice {
             globals: Mutex::new(module.globals()),
             entry,
             module,
-            instruction_budget: self.instruction_budget,
+            device: self.clone(),
         }))
     }
 
@@ -84,7 +112,7 @@ struct SoftKernel {
     entry: Entry,
     param_sizes: Box<[u32]>,
     globals: Mutex<Globals>,
-    instruction_budget: u64,
+    device: SoftDevice,
 }
 
 impl Kernel for SoftKernel {
@@ -102,21 +130,26 @@ impl Kernel for SoftKernel {
             grid: shape.grid,
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
-            instruction_budget: self.instruction_budget,
+            instruction_budget: self.device.instruction_budget,
             heap_bytes: HEAP_BYTES,
             ..LaunchConfig::default()
         };
-        let globals = &mut *self.globals.lock();
+        let mut globals = self.globals.lock();
         let result = launch(
             &self.module,
             &self.entry,
             &config,
             &params,
-            globals,
+            &mut globals,
             &mut windows,
         );
-        // Nobody asks for what a guest's kernels print.
-        drop(globals.take_output());
+        let printed = globals.take_output();
+        drop(globals);
+        if let Some(output) = &self.device.output
+            && !printed.is_empty()
+        {
+            output(&printed);
+        }
         result.map_err(|error| DeviceError::Launch(Box::new(error)))
     }
 }

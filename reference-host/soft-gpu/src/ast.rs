@@ -41,18 +41,20 @@ pub(crate) struct Module<'s> {
     pub(crate) operands: Vec<Operand<'s>>,
     /// Pool for [`Function::body`].
     pub(crate) stmts: Vec<Stmt<'s>>,
+    /// Pools for [`Stmt::Instr`] and [`Stmt::Label`]: there are many statements, and few of them need as much room as those.
+    pub(crate) instrs: Vec<Instr<'s>>,
+    pub(crate) labels: Vec<Name<'s>>,
+    /// Pool for [`Instr::guard`].
+    pub(crate) guards: Vec<Guard<'s>>,
 }
 
 /// One top-level directive.
 #[derive(Debug)]
 pub(crate) enum Item<'s> {
-    Variable(Variable<'s>),
-    Function(Function<'s>),
+    Variable(Box<Variable<'s>>),
+    Function(Box<Function<'s>>),
     /// `.alias new, old;`
-    Alias {
-        alias: Name<'s>,
-        aliasee: Name<'s>,
-    },
+    Alias(Box<[Name<'s>; 2]>),
 }
 
 /// Linkage directive in front of a variable or function.
@@ -108,7 +110,12 @@ pub(crate) struct Init<'s> {
 /// (`{{1,2},{3}}` gives paths `[0,0]`, `[0,1]`, `[1,0]`). A bare scalar has an empty path.
 #[derive(Debug)]
 pub(crate) struct InitLeaf<'s> {
-    pub(crate) path: Vec<u32>,
+    /// `None` for the path of the leaf before with its last index one higher, which most leaves have.
+    #[expect(
+        clippy::box_collection,
+        reason = "one word for each of the many leaves that have none"
+    )]
+    pub(crate) path: Option<Box<Vec<u32>>>,
     pub(crate) pos: Pos,
     pub(crate) value: InitValue<'s>,
 }
@@ -116,16 +123,45 @@ pub(crate) struct InitLeaf<'s> {
 /// The value of one initialiser leaf.
 #[derive(Debug)]
 pub(crate) enum InitValue<'s> {
-    Int(i128),
-    /// Bits of an `f64`; narrowed later if the variable's type is narrower.
-    Float(FloatLit),
+    /// The low 64 bits.
+    Int(u64),
+    /// Bits of a [`FloatLit::Single`].
+    Single(u32),
+    /// Bits of a [`FloatLit::Double`]; narrowed later if the variable's type is narrower.
+    Double(u64),
     /// `name`, `name+8`, `generic(name)+8`, or `0xFF00(name)` as a byte mask of the address.
-    Address {
-        name: Name<'s>,
-        generic: bool,
-        offset: i64,
-        mask: Option<u64>,
-    },
+    Address(Box<InitAddress<'s>>),
+}
+
+/// An address as an initial value.
+#[derive(Debug)]
+pub(crate) struct InitAddress<'s> {
+    pub(crate) name: Name<'s>,
+    pub(crate) generic: bool,
+    pub(crate) offset: i64,
+    pub(crate) mask: Option<u64>,
+}
+
+impl Init<'_> {
+    /// Goes through the paths of all leaves, in order.
+    pub(crate) fn for_each_path<E>(
+        &self,
+        mut each: impl FnMut(usize, &[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut path: Vec<u32> = Vec::new();
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            match &leaf.path {
+                Some(new) => path.clone_from(new),
+                None => {
+                    if let Some(last) = path.last_mut() {
+                        *last = last.saturating_add(1);
+                    }
+                }
+            }
+            each(at, &path)?;
+        }
+        Ok(())
+    }
 }
 
 /// A floating-point literal as written.
@@ -177,20 +213,23 @@ pub(crate) enum Stmt<'s> {
     /// `}` ends a scope. Opens and closes balance.
     Close,
     Variable(Box<Variable<'s>>),
-    Label(Name<'s>),
-    Instr(Instr<'s>),
+    /// A place in [`Module::labels`].
+    Label(u32),
+    /// A place in [`Module::instrs`].
+    Instr(u32),
     /// `name: .callprototype (…) _ (…);`
     CallPrototype(Box<Prototype<'s>>),
     /// `name: .branchtargets L1, L2;`
-    BranchTargets {
-        name: Name<'s>,
-        targets: Vec<Name<'s>>,
-    },
+    BranchTargets(Box<Targets<'s>>),
     /// `name: .calltargets f1, f2;`
-    CallTargets {
-        name: Name<'s>,
-        targets: Vec<Name<'s>>,
-    },
+    CallTargets(Box<Targets<'s>>),
+}
+
+/// A named list of labels or functions.
+#[derive(Debug)]
+pub(crate) struct Targets<'s> {
+    pub(crate) name: Name<'s>,
+    pub(crate) targets: Vec<Name<'s>>,
 }
 
 /// The signature behind an indirect call.
@@ -206,7 +245,8 @@ pub(crate) struct Prototype<'s> {
 /// `@!p opcode.mod.mod a, b;`
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instr<'s> {
-    pub(crate) guard: Option<Guard<'s>>,
+    /// A place in [`Module::guards`]; none there is no guard.
+    pub(crate) guard: u32,
     pub(crate) opcode: Name<'s>,
     /// Modifiers without their dots, a range of [`Module::modifiers`]. `::` joins stay in one word (`shared::cta`).
     pub(crate) modifiers: Slice,

@@ -76,6 +76,7 @@ mod fuse;
 mod heap;
 mod launch;
 mod lexer;
+mod limits;
 #[allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -86,6 +87,7 @@ mod memory;
 mod module;
 mod output;
 mod parser;
+mod pool;
 mod types;
 mod verify;
 

@@ -39,10 +39,17 @@ pub struct Module {
 /// A `.global` or `.const` variable and its place in its image.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     pub(crate) constant: bool,
-    pub(crate) offset: usize,
-    pub(crate) bytes: usize,
+    pub(crate) offset: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Placed {
+    /// Its bytes within its image.
+    fn range(&self) -> std::ops::Range<usize> {
+        self.offset as usize..self.offset.saturating_add(self.bytes) as usize
+    }
 }
 
 /// A `.shared` variable and its place.
@@ -76,7 +83,7 @@ impl Image {
     /// Sets bytes at `offset` of the variable that starts at `start`, the last one placed.
     pub(crate) fn write(&mut self, start: usize, offset: usize, bytes: &[u8]) {
         if self.pieces.last().is_none_or(|(piece, _)| *piece != start) {
-            self.pieces.push((start, Vec::new()));
+            crate::pool::push(&mut self.pieces, (start, Vec::new()));
         }
         let Some((_, piece)) = self.pieces.last_mut() else {
             return;
@@ -225,25 +232,25 @@ impl Globals {
     /// The bytes of variable `name`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&[u8]> {
-        let placed = self.variables.iter().find(|placed| placed.name == name)?;
+        let placed = self.variables.iter().find(|placed| *placed.name == *name)?;
         let image = if placed.constant {
             &self.constant
         } else {
             &self.global
         };
-        image.get(placed.offset..placed.offset.checked_add(placed.bytes)?)
+        image.get(placed.range())
     }
 
     /// The bytes of variable `name`, to be set before a launch.
     #[must_use]
     pub fn variable_mut(&mut self, name: &str) -> Option<&mut [u8]> {
-        let placed = self.variables.iter().find(|placed| placed.name == name)?;
+        let placed = self.variables.iter().find(|placed| *placed.name == *name)?;
         let image = if placed.constant {
             &mut self.constant
         } else {
             &mut self.global
         };
-        image.get_mut(placed.offset..placed.offset.checked_add(placed.bytes)?)
+        image.get_mut(placed.range())
     }
 
     /// What kernels have printed with `printf` and nobody has taken yet, as bytes in the order of execution; 1 MiB at most.
@@ -264,7 +271,7 @@ impl Globals {
         let placed = self
             .variables
             .iter()
-            .find(|placed| placed.name == name && !placed.constant)?;
-        GLOBALS_BASE.checked_add(placed.offset as u64)
+            .find(|placed| *placed.name == *name && !placed.constant)?;
+        GLOBALS_BASE.checked_add(placed.offset.into())
     }
 }

@@ -141,17 +141,17 @@ impl Block<'_, '_> {
                 self.spaces
                     .global_objects(|object, start, bytes| search.offer(start, bytes, || object));
                 for placed in module.variables.iter().filter(|placed| !placed.constant) {
-                    let start = crate::memory::GLOBALS_BASE + placed.offset as u64;
-                    search.offer(start, placed.bytes as u64, || {
-                        Object::Variable(placed.name.clone())
+                    let start = crate::memory::GLOBALS_BASE + u64::from(placed.offset);
+                    search.offer(start, u64::from(placed.bytes), || {
+                        Object::Variable(placed.name.to_string())
                     });
                 }
             }
             Space::Const => {
                 for placed in module.variables.iter().filter(|placed| placed.constant) {
-                    let start = placed.offset as u64;
-                    search.offer(start, placed.bytes as u64, || {
-                        Object::Variable(placed.name.clone())
+                    let start = u64::from(placed.offset);
+                    search.offer(start, u64::from(placed.bytes), || {
+                        Object::Variable(placed.name.to_string())
                     });
                 }
             }

@@ -11,8 +11,8 @@ use super::watch::Watch;
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
 use crate::code::{NONE, Op, Reduction, Space, Special, Special64};
 use crate::fault::{Fault, FaultKind};
+use crate::limits::MAX_FRAME_BYTES;
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
-use crate::verify::MAX_FRAME_BYTES;
 
 /// Most calls in progress in one thread.
 const MAX_CALLS: usize = 4096;

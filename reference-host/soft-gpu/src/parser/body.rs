@@ -2,8 +2,10 @@
 
 use super::cursor::Parse;
 use super::{Parser, SyntaxError, pool_index, section, variable};
-use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt, VarSpace};
+use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt, Targets, VarSpace};
 use crate::lexer::Token;
+use crate::limits::{MAX_OPERANDS, MAX_SCOPES};
+use crate::pool;
 
 impl<'s> Parser<'s> {
     /// Reads up to and including the brace that ends the function, and gives its place.
@@ -22,7 +24,7 @@ impl<'s> Parser<'s> {
                             .failure(SyntaxError::TooDeep { limit: MAX_SCOPES }));
                     }
                     depth = depth.saturating_add(1);
-                    self.module.stmts.push(Stmt::Open);
+                    pool::push(&mut self.module.stmts, Stmt::Open);
                     self.cursor.advance()?;
                 }
                 Token::CloseBrace => {
@@ -35,7 +37,7 @@ impl<'s> Parser<'s> {
                     if matches!(self.module.stmts.last(), Some(Stmt::Open)) {
                         self.module.stmts.pop();
                     } else {
-                        self.module.stmts.push(Stmt::Close);
+                        pool::push(&mut self.module.stmts, Stmt::Close);
                     }
                 }
                 _ => return Err(self.cursor.unexpected("a statement or `}`")),
@@ -53,20 +55,22 @@ impl<'s> Parser<'s> {
                 ".callprototype" => return self.prototype(name),
                 ".branchtargets" => {
                     let targets = self.names("a label")?;
-                    self.module
-                        .stmts
-                        .push(Stmt::BranchTargets { name, targets });
+                    let targets = Box::new(Targets { name, targets });
+                    pool::push(&mut self.module.stmts, Stmt::BranchTargets(targets));
                     return Ok(());
                 }
                 ".calltargets" => {
                     let targets = self.names("the name of a function")?;
-                    self.module.stmts.push(Stmt::CallTargets { name, targets });
+                    let targets = Box::new(Targets { name, targets });
+                    pool::push(&mut self.module.stmts, Stmt::CallTargets(targets));
                     return Ok(());
                 }
                 _ => {}
             }
         }
-        self.module.stmts.push(Stmt::Label(name));
+        let label = pool_index(self.module.labels.len());
+        pool::push(&mut self.module.labels, name);
+        pool::push(&mut self.module.stmts, Stmt::Label(label));
         Ok(())
     }
 
@@ -83,7 +87,7 @@ impl<'s> Parser<'s> {
         let first_modifier = pool_index(self.module.modifiers.len());
         while self.cursor.token == Token::Dot {
             let modifier = self.cursor.dot_word("a modifier")?;
-            self.module.modifiers.push(modifier);
+            pool::push(&mut self.module.modifiers, modifier);
         }
         let modifiers = Slice {
             start: first_modifier,
@@ -94,6 +98,11 @@ impl<'s> Parser<'s> {
         if self.cursor.token != Token::Semicolon {
             let in_call = opcode.text == "call";
             loop {
+                if self.pending.len() >= MAX_OPERANDS {
+                    return Err(self
+                        .cursor
+                        .unexpected("`;`: no instruction takes more operands"));
+                }
                 let operand = self.operand(in_call)?;
                 self.pending.push(operand);
                 if !self.cursor.eat(Token::Comma)? {
@@ -104,17 +113,31 @@ impl<'s> Parser<'s> {
         self.cursor
             .expect(Token::Semicolon, "`,` or `;` in an instruction")?;
         let first_operand = pool_index(self.module.operands.len());
-        self.module.operands.append(&mut self.pending);
+        for operand in self.pending.drain(..) {
+            pool::push(&mut self.module.operands, operand);
+        }
         let operands = Slice {
             start: first_operand,
             end: pool_index(self.module.operands.len()),
         };
-        self.module.stmts.push(Stmt::Instr(Instr {
-            guard,
-            opcode,
-            modifiers,
-            operands,
-        }));
+        let guard = match guard {
+            Some(guard) => {
+                pool::push(&mut self.module.guards, guard);
+                pool_index(self.module.guards.len()).saturating_sub(1)
+            }
+            None => u32::MAX,
+        };
+        let instr = pool_index(self.module.instrs.len());
+        pool::push(
+            &mut self.module.instrs,
+            Instr {
+                guard,
+                opcode,
+                modifiers,
+                operands,
+            },
+        );
+        pool::push(&mut self.module.stmts, Stmt::Instr(instr));
         Ok(())
     }
 
@@ -123,18 +146,20 @@ impl<'s> Parser<'s> {
         match cursor.text() {
             ".loc" => section::location(cursor),
             ".pragma" => section::pragma(cursor),
+            ".target" => self.target(),
             _ => {
+                let align = variable::alignments(cursor, None)?;
                 let Some(space) = variable::space(cursor) else {
                     return Err(cursor.misplaced("inside a function"));
                 };
                 cursor.advance()?;
                 let stmts = &mut self.module.stmts;
                 let vectors = &mut self.vectors;
-                variable::variables(cursor, Linkage::Internal, space, |variable| {
+                variable::variables(cursor, Linkage::Internal, space, align, |variable| {
                     if space == VarSpace::Reg && variable.vector > 1 {
                         vectors.insert(variable.name.text, (variable.vector, None));
                     }
-                    stmts.push(Stmt::Variable(Box::new(variable)));
+                    pool::push(stmts, Stmt::Variable(Box::new(variable)));
                 })
             }
         }
@@ -145,7 +170,7 @@ impl<'s> Parser<'s> {
         self.cursor.advance()?;
         let mut names = Vec::new();
         loop {
-            names.push(self.cursor.name(expected)?);
+            pool::push(&mut names, self.cursor.name(expected)?);
             if !self.cursor.eat(Token::Comma)? {
                 self.cursor
                     .expect(Token::Semicolon, "`,` or `;` in a list of names")?;
@@ -154,6 +179,3 @@ impl<'s> Parser<'s> {
         }
     }
 }
-
-/// Deepest nesting of braces in a body.
-const MAX_SCOPES: u32 = 1024;

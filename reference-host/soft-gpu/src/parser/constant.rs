@@ -7,6 +7,7 @@ use super::SyntaxError;
 use super::cursor::{Cursor, Parse, failure_at};
 use crate::ast::{FloatLit, Pos};
 use crate::lexer::Token;
+use crate::limits::MAX_DEPTH;
 
 /// The value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +27,8 @@ impl Constant {
         }
     }
 
-    fn bits(self) -> Option<u64> {
+    /// The value modulo 2^64.
+    pub(super) fn bits(self) -> Option<u64> {
         match self {
             Self::Signed(value) => Some(value.cast_unsigned()),
             Self::Unsigned(value) => Some(value),
@@ -196,7 +198,7 @@ impl Cursor<'_> {
                 Constant::Float(FloatLit::Double(bits))
             }
             Token::Float => Constant::of_float(text.parse().unwrap_or(f64::NAN)),
-            Token::Name if text == WARP_SZ => Constant::Signed(32),
+            Token::Name if text == WARP_SZ => Constant::Signed(WARP_LANES.cast_signed()),
             _ => return Err(self.unexpected("a constant")),
         };
         self.advance()?;
@@ -339,6 +341,5 @@ fn float_operator(operator: Token, left: f64, right: f64, pos: Pos) -> Parse<Con
 
 /// The number of lanes of a warp, a constant of the language.
 pub(super) const WARP_SZ: &str = "WARP_SZ";
-
-/// Deepest nesting of parentheses, prefix operators and `? :`.
-const MAX_DEPTH: u32 = 64;
+/// Its value.
+pub(super) const WARP_LANES: u64 = 32;

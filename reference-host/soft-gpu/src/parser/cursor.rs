@@ -1,6 +1,7 @@
 //! The parser's place in the token stream: one token of look-ahead and what every rule needs.
 
 use super::SyntaxError;
+use super::constant::{WARP_LANES, WARP_SZ};
 use crate::ast::{Name, Pos};
 use crate::lexer::{LexError, Lexer, Token, stray};
 
@@ -123,8 +124,12 @@ impl<'s> Cursor<'s> {
         Ok(there)
     }
 
-    /// Takes an integer literal (no expression).
+    /// Takes an integer literal (no expression) or the constant that has a name.
     pub(super) fn integer(&mut self, expected: &'static str) -> Parse<u64> {
+        if self.token == Token::Name && self.text() == WARP_SZ {
+            self.advance()?;
+            return Ok(WARP_LANES);
+        }
         let value = self.integer_value(expected)?;
         self.advance()?;
         Ok(value)

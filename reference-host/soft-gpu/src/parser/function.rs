@@ -4,6 +4,7 @@ use super::cursor::{Cursor, Parse};
 use super::{Parser, name_or_underscore, section, variable};
 use crate::ast::{Function, Item, Linkage, Name, Param, Prototype, Slice, Stmt, VarSpace};
 use crate::lexer::Token;
+use crate::pool;
 
 impl<'s> Parser<'s> {
     /// A function from `.entry` or `.func` on.
@@ -51,7 +52,7 @@ impl<'s> Parser<'s> {
             body,
             end_pos,
         };
-        self.module.items.push(Item::Function(function));
+        pool::push(&mut self.module.items, Item::Function(Box::new(function)));
         Ok(())
     }
 
@@ -116,6 +117,7 @@ fn params<'s>(cursor: &mut Cursor<'s>) -> Parse<Vec<Param<'s>>> {
 }
 
 fn param<'s>(cursor: &mut Cursor<'s>) -> Parse<Param<'s>> {
+    let before = variable::alignments(cursor, None)?;
     let space = match variable::space(cursor) {
         Some(space @ (VarSpace::Param | VarSpace::Reg)) => space,
         _ => return Err(cursor.unexpected("`.param` or `.reg` and a parameter")),
@@ -124,7 +126,7 @@ fn param<'s>(cursor: &mut Cursor<'s>) -> Parse<Param<'s>> {
     if cursor.at_word(".attribute") {
         variable::attribute(cursor)?;
     }
-    let mut align = variable::alignment(cursor)?;
+    let mut align = variable::alignments(cursor, before)?;
     let ty = cursor.dot_word("the type of the parameter")?;
     let ptr = cursor.eat_word(".ptr")?;
     if ptr && matches!(cursor.text(), ".global" | ".shared" | ".const" | ".local") {

@@ -26,6 +26,7 @@ use self::cursor::{Cursor, Failure, Parse};
 use crate::ast::{Item, Linkage, Module, Name, Operand, Slice};
 use crate::error::{Location, PtxError};
 use crate::lexer::{Token, text_of};
+use crate::pool;
 
 /// Parses one PTX source.
 ///
@@ -55,8 +56,9 @@ struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     fn new(source: &'s str) -> Parse<Self> {
-        // Compiled PTX has about one statement for 25 bytes: reserving for it saves the copies of growth.
-        let expected_stmts = source.len() / 24;
+        // Compiled PTX has about one statement for 25 bytes. Reserving for a part of them saves the first copies of growth, and what is
+        // not needed costs little.
+        let expected_stmts = source.len() / 64;
         let module = Module {
             version: (0, 0),
             version_pos: 0,
@@ -67,6 +69,9 @@ impl<'s> Parser<'s> {
             modifiers: Vec::with_capacity(expected_stmts),
             operands: Vec::with_capacity(expected_stmts),
             stmts: Vec::with_capacity(expected_stmts),
+            instrs: Vec::with_capacity(expected_stmts),
+            labels: Vec::new(),
+            guards: Vec::new(),
         };
         Ok(Self {
             cursor: Cursor::new(source)?,
@@ -95,23 +100,32 @@ impl<'s> Parser<'s> {
             version(cursor).ok_or_else(|| cursor.unexpected("a version such as `7.0`"))?;
         cursor.advance()?;
 
-        if !cursor.eat_word(".target")? {
+        if !cursor.at_word(".target") {
             return Err(cursor.failure(SyntaxError::MissingTarget));
         }
-        loop {
-            self.module
-                .target
-                .push(cursor.name("an architecture or target option")?);
-            if !cursor.eat(Token::Comma)? {
-                break;
-            }
+        while self.cursor.at_word(".target") {
+            self.target()?;
         }
 
+        let cursor = &mut self.cursor;
         if cursor.eat_word(".address_size")? {
             let pos = cursor.pos;
             self.module.address_size = Some((cursor.integer("32 or 64")?, pos));
         }
         Ok(())
+    }
+
+    /// `.target word, …`, which the assembler takes in a function too.
+    fn target(&mut self) -> Parse<()> {
+        let cursor = &mut self.cursor;
+        cursor.advance()?;
+        loop {
+            let word = cursor.name("an architecture or target option")?;
+            pool::push(&mut self.module.target, word);
+            if !cursor.eat(Token::Comma)? {
+                return Ok(());
+            }
+        }
     }
 
     fn item(&mut self) -> Parse<()> {
@@ -132,7 +146,9 @@ impl<'s> Parser<'s> {
                 cursor.expect(Token::Comma, "`,`")?;
                 let aliasee = cursor.name("the name of a function")?;
                 cursor.expect(Token::Semicolon, "`;`")?;
-                self.module.items.push(Item::Alias { alias, aliasee });
+                self.module
+                    .items
+                    .push(Item::Alias(Box::new([alias, aliasee])));
                 return Ok(());
             }
             ".visible" => Linkage::Visible,
@@ -151,6 +167,7 @@ impl<'s> Parser<'s> {
             ".entry" => self.function(linkage, true),
             ".func" => self.function(linkage, false),
             _ => {
+                let align = variable::alignments(cursor, None)?;
                 let Some(space) = variable::space(cursor) else {
                     return Err(match cursor.token {
                         Token::Dot => cursor.misplaced("outside functions"),
@@ -159,8 +176,8 @@ impl<'s> Parser<'s> {
                 };
                 cursor.advance()?;
                 let items = &mut self.module.items;
-                variable::variables(cursor, linkage, space, |variable| {
-                    items.push(Item::Variable(variable))
+                variable::variables(cursor, linkage, space, align, |variable| {
+                    pool::push(items, Item::Variable(Box::new(variable)));
                 })
             }
         }
@@ -173,7 +190,12 @@ fn version(cursor: &Cursor<'_>) -> Option<(u32, u32)> {
         return None;
     }
     let (major, minor) = cursor.text().split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    // The assembler reads 8.10 as 8.1.
+    let minor = match minor.as_bytes() {
+        [first, b'0'] => u32::from(first.checked_sub(b'0')?),
+        _ => minor.parse().ok()?,
+    };
+    Some((major.parse().ok()?, minor))
 }
 
 /// A length of a pool as an index; every entry took at least a byte of a source below 4 GiB.

@@ -5,6 +5,8 @@ use super::cursor::{Parse, failure_at};
 use super::{Parser, SyntaxError, pool_index};
 use crate::ast::{Name, Operand, OperandKind, Slice};
 use crate::lexer::Token;
+use crate::limits::MAX_ELEMENTS;
+use crate::pool;
 
 impl<'s> Parser<'s> {
     /// One operand; `in_call` lets `(` begin a list of arguments.
@@ -127,8 +129,14 @@ impl<'s> Parser<'s> {
             return Ok(Slice { start, end: start });
         }
         loop {
+            let length = self.module.operands.len().saturating_sub(start as usize);
+            if length >= MAX_ELEMENTS {
+                return Err(self
+                    .cursor
+                    .unexpected("the end of the list, which is too long"));
+            }
             let element = self.element()?;
-            self.module.operands.push(element);
+            pool::push(&mut self.module.operands, element);
             if self.cursor.eat(Token::Comma)? {
                 continue;
             }

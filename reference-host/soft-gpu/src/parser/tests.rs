@@ -343,15 +343,16 @@ fn the_tree_stays_proportional_to_the_source() {
     ] {
         let source = repeated(unit);
         let module = parse(source.as_bytes()).expect(unit);
+        let variables = module
+            .stmts
+            .iter()
+            .filter(|stmt| matches!(stmt, Stmt::Variable(_)));
         let bytes = size_of_val(&module.stmts[..])
+            + size_of_val(&module.instrs[..])
+            + size_of_val(&module.labels[..])
             + size_of_val(&module.operands[..])
             + size_of_val(&module.modifiers[..])
-            + module
-                .stmts
-                .iter()
-                .filter(|stmt| matches!(stmt, Stmt::Variable(_)))
-                .count()
-                * size_of::<Variable<'_>>();
+            + variables.count() * size_of::<Variable<'_>>();
         assert!(
             bytes <= 64 * source.len(),
             "{unit}: {bytes} bytes of tree for {} of source",

@@ -3,8 +3,12 @@
 use super::SyntaxError;
 use super::constant::Constant;
 use super::cursor::{Cursor, Parse};
-use crate::ast::{Init, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable};
+use crate::ast::{
+    FloatLit, Init, InitAddress, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable,
+};
 use crate::lexer::Token;
+use crate::limits::MAX_BRACES;
+use crate::pool;
 
 /// The state space named by the next token, if it is one in which variables are declared.
 pub(super) fn space(cursor: &Cursor<'_>) -> Option<VarSpace> {
@@ -27,6 +31,7 @@ pub(super) fn variables<'s>(
     cursor: &mut Cursor<'s>,
     linkage: Linkage,
     space: VarSpace,
+    align: Option<u64>,
     mut declare: impl FnMut(Variable<'s>),
 ) -> Parse<()> {
     if cursor.at_word(".attribute") {
@@ -35,7 +40,7 @@ pub(super) fn variables<'s>(
         }
         attribute(cursor)?;
     }
-    let align = alignment(cursor)?;
+    let align = alignments(cursor, align)?;
     let vector = if cursor.eat_word(".v2")? {
         2
     } else if cursor.eat_word(".v4")? {
@@ -44,6 +49,10 @@ pub(super) fn variables<'s>(
         1
     };
     let ty = cursor.dot_word("a type")?;
+    // The assembler takes a declaration of nothing.
+    if cursor.eat(Token::Semicolon)? {
+        return Ok(());
+    }
     loop {
         let name = cursor.name("the name of a variable")?;
         let mut count = None;
@@ -76,6 +85,14 @@ pub(super) fn variables<'s>(
             return cursor.expect(Token::Semicolon, "`,` or `;` after a variable");
         }
     }
+}
+
+/// Any number of `.align N` after `align`: the assembler takes them before a state space and after it. The strictest counts.
+pub(super) fn alignments(cursor: &mut Cursor<'_>, mut align: Option<u64>) -> Parse<Option<u64>> {
+    while let Some(more) = alignment(cursor)? {
+        align = Some(align.map_or(more, |align| align.max(more)));
+    }
+    Ok(align)
 }
 
 /// `.align N`, if it comes next.
@@ -126,6 +143,8 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
         leaves: Vec::new(),
     };
     let mut path: Vec<u32> = Vec::new();
+    // Whether the next leaf's path is that of the last with one more in its last place.
+    let mut follows = true;
     loop {
         if cursor.token == Token::OpenBrace {
             if path.len() >= MAX_BRACES as usize {
@@ -133,17 +152,25 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
             }
             cursor.advance()?;
             path.push(0);
+            follows = false;
             if cursor.token != Token::CloseBrace {
                 continue;
             }
         } else {
             let pos = cursor.pos;
             let value = value(cursor)?;
-            init.leaves.push(InitLeaf {
-                path: path.clone(),
-                pos,
-                value,
-            });
+            if path.is_empty() {
+                init.leaves.reserve_exact(1);
+            }
+            pool::push(
+                &mut init.leaves,
+                InitLeaf {
+                    path: (!follows).then(|| Box::new(path.clone())),
+                    pos,
+                    value,
+                },
+            );
+            follows = true;
         }
         // After an element: the next one, or the end of as many lists as end here.
         loop {
@@ -152,6 +179,7 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
             }
             if cursor.eat(Token::CloseBrace)? {
                 path.pop();
+                follows = false;
             } else if cursor.eat(Token::Comma)? {
                 if let Some(index) = path.last_mut() {
                     *index = index.saturating_add(1);
@@ -167,27 +195,28 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
 fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     if !cursor.at_constant() {
         let (name, generic, offset) = address(cursor)?;
-        return Ok(InitValue::Address {
+        return Ok(InitValue::Address(Box::new(InitAddress {
             name,
             generic,
             offset,
             mask: None,
-        });
+        })));
     }
     let pos = cursor.pos;
     match cursor.constant()? {
-        Constant::Float(value) => Ok(InitValue::Float(value)),
+        Constant::Float(FloatLit::Single(bits)) => Ok(InitValue::Single(bits)),
+        Constant::Float(FloatLit::Double(bits)) => Ok(InitValue::Double(bits)),
         value if cursor.eat(Token::OpenParen)? => {
             let (name, generic, offset) = address(cursor)?;
             cursor.expect(Token::CloseParen, "`)` after the masked address")?;
-            Ok(InitValue::Address {
+            Ok(InitValue::Address(Box::new(InitAddress {
                 name,
                 generic,
                 offset,
                 mask: Some(mask(value, pos)?),
-            })
+            })))
         }
-        value => Ok(InitValue::Int(value.integer().unwrap_or_default())),
+        value => Ok(InitValue::Int(value.bits().unwrap_or_default())),
     }
 }
 
@@ -214,6 +243,3 @@ fn mask(value: Constant, pos: Pos) -> Parse<u64> {
         .and_then(|value| u64::try_from(value).ok())
         .ok_or_else(|| super::cursor::failure_at(pos, SyntaxError::IntegerNeeded))
 }
-
-/// Deepest braces of an initial value.
-const MAX_BRACES: u32 = 16;

@@ -9,6 +9,8 @@ use crate::ast::{self, Name, Operand, Pos, Slice};
 use crate::code::{Code, Function, NONE, Op};
 use crate::exec::cost;
 use crate::exec::lanes::Slots;
+use crate::limits::{MAX_FRAME_BYTES, MAX_REGISTERS};
+use crate::pool;
 use crate::types::Type;
 
 /// A function under construction.
@@ -42,8 +44,10 @@ pub(crate) struct Body<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label<'a> {
     pub(crate) name: Name<'a>,
-    /// Index of the micro-op it stands at, once reached.
-    pub(crate) at: Option<u32>,
+    /// Index of the micro-op it stands at, or [`NONE`] until it is reached.
+    pub(crate) at: u32,
+    /// Number of the next label of its scope, or [`NONE`].
+    pub(crate) next: u32,
 }
 
 /// Sizes of an indirect callee's results and parameters.
@@ -61,12 +65,6 @@ pub(crate) struct Fixups {
     /// Branch tables whose entries are label numbers.
     pub(crate) tables: Vec<u32>,
 }
-
-/// Largest frame of one function, and largest stack of one thread, in bytes.
-pub(crate) const MAX_FRAME_BYTES: u64 = 64 * 1024;
-
-/// Most registers of one class that a function may really use.
-const MAX_REGISTERS: u32 = 1 << 15;
 
 impl<'a> Body<'a> {
     pub(crate) fn new(
@@ -109,7 +107,7 @@ impl<'a> Body<'a> {
 
     /// Appends a micro-op.
     pub(crate) fn emit(&mut self, op: Op) {
-        self.code.ops.push(op);
+        pool::push(&mut self.code.ops, op);
         self.code.places.push(self.place);
     }
 

@@ -1,25 +1,25 @@
 //! One `.entry` or `.func`: parameters, statements, labels.
 
-use super::body::{Body, MAX_FRAME_BYTES, Prototype, sizes};
+use super::body::{Body, Prototype, sizes};
 use super::directives::LaunchBounds;
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::instruction::instruction;
 use super::isa;
-use super::labels::{Labels, declare_labels, resolve_labels};
+use super::labels::{Chain, Labels, declare_labels, resolve_labels};
 use super::module::{DeclaredFunction, Formal, Verifier};
 use super::special::is_special_name;
 use super::symbols::{ParamRole, Symbol};
-use super::variable::{declared_type, no_initialiser, shape, shape_of, wide_type_version};
+use super::variable::{
+    declared_type, no_initialiser, parameter_type, shape, shape_of, valid_alignment,
+    wide_type_version,
+};
 use crate::ast::{self, Linkage, Param, Stmt, VarSpace, Variable};
 use crate::code::{FormalParam, Function, NONE};
+use crate::limits::MAX_FRAME_BYTES;
+use crate::limits::{MAX_FORMALS, MAX_PARAM_BYTES};
 use crate::module::{Entry, Param as EntryParam};
+use crate::pool;
 use crate::types::Type;
-
-/// Most parameters of a function; each takes 16 bytes of its frame.
-const MAX_FORMALS: usize = 4096;
-
-/// Most bytes of kernel parameters.
-const MAX_PARAM_BYTES: u64 = 32764;
 
 impl<'a> Verifier<'a> {
     /// A function's declaration or definition.
@@ -119,12 +119,13 @@ impl<'a> Verifier<'a> {
         }
         let index = u32::try_from(self.declared.len()).unwrap_or(NONE);
         self.scopes.declare(name, Symbol::Function(index))?;
-        self.declared.push(new);
-        self.code().names.push(name.text.to_owned());
-        self.code().functions.push(Function {
+        pool::push(&mut self.declared, new);
+        pool::push(&mut self.code().names, name.text.to_owned());
+        let empty = Function {
             start: NONE,
             ..Function::default()
-        });
+        };
+        pool::push(&mut self.code().functions, empty);
         Ok(index)
     }
 
@@ -142,6 +143,9 @@ impl<'a> Verifier<'a> {
         for param in function.returns.iter().chain(&function.params) {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");
+            }
+            if self.target < 20 && param.space == VarSpace::Param {
+                return invalid(param, "functions take registers alone below sm_20");
             }
         }
         if let [_, second, ..] = function.returns.as_slice()
@@ -198,14 +202,14 @@ impl<'a> Verifier<'a> {
         function: &'a ast::Function<'a>,
         stmts: &'a [Stmt<'a>],
     ) -> Checked<Function> {
-        let labels = Labels::collect(stmts);
+        let labels = Labels::collect(&self.ast.labels, stmts);
         let code = std::mem::take(&mut self.module.code);
         let scopes = std::mem::take(&mut self.scopes);
         let mut body = Body::new(self.ast, scopes, code, function.entry, self.target);
         body.labels = labels.all;
         body.declared = std::mem::take(&mut self.declared);
         body.at(function.name.pos);
-        let result = self.statements(&mut body, function, stmts, &labels.scopes);
+        let result = self.statements(&mut body, function, stmts, &labels.of_scopes);
         self.used.append(&mut body.used);
         self.declared = std::mem::take(&mut body.declared);
         let lowered = std::mem::take(&mut body.function);
@@ -219,20 +223,20 @@ impl<'a> Verifier<'a> {
         body: &mut Body<'a>,
         function: &'a ast::Function<'a>,
         stmts: &'a [Stmt<'a>],
-        scopes: &[Vec<u32>],
+        labels: &[Chain],
     ) -> Checked<()> {
         body.function.start = body.here();
         body.begin_block();
         self.parameters(body, function)?;
         let mut next_scope = 1usize;
         let mut frame_ends = Vec::new();
-        declare_labels(body, scopes.first())?;
+        declare_labels(body, labels.first())?;
         for stmt in stmts {
             match stmt {
                 Stmt::Open => {
                     body.scopes.open();
                     frame_ends.push(body.frame_end());
-                    declare_labels(body, scopes.get(next_scope))?;
+                    declare_labels(body, labels.get(next_scope))?;
                     next_scope = next_scope.saturating_add(1);
                 }
                 Stmt::Close => {
@@ -242,16 +246,22 @@ impl<'a> Verifier<'a> {
                     }
                 }
                 Stmt::Variable(variable) => self.local_variable(body, function, variable)?,
-                Stmt::Label(name) => {
+                Stmt::Label(label) => {
+                    let Some(&name) = self.ast.labels.get(*label as usize) else {
+                        continue;
+                    };
                     body.at(name.pos);
                     body.begin_block();
-                    let label = body.label(*name)?;
+                    let label = body.label(name)?;
                     let here = body.here().saturating_sub(1);
                     if let Some(label) = body.labels.get_mut(label as usize) {
-                        label.at = Some(here);
+                        label.at = here;
                     }
                 }
                 Stmt::Instr(instr) => {
+                    let Some(instr) = self.ast.instrs.get(*instr as usize) else {
+                        continue;
+                    };
                     body.at(instr.opcode.pos);
                     instruction(body, instr)?;
                 }
@@ -269,19 +279,20 @@ impl<'a> Verifier<'a> {
                     body.scopes
                         .declare(prototype.name, Symbol::Prototype(index))?;
                 }
-                Stmt::BranchTargets { name, targets } => {
-                    let mut table = Vec::with_capacity(targets.len());
-                    for target in targets {
+                Stmt::BranchTargets(list) => {
+                    let mut table = Vec::with_capacity(list.targets.len());
+                    for target in &list.targets {
                         table.push(body.label(*target)?);
                     }
                     let index = u32::try_from(body.code.tables.len()).unwrap_or(NONE);
                     body.code.tables.push(table);
                     body.fixups.tables.push(index);
-                    body.scopes.declare(*name, Symbol::BranchTable(index))?;
+                    body.scopes.declare(list.name, Symbol::BranchTable(index))?;
                 }
-                Stmt::CallTargets { name, targets } => {
-                    let function = body.call_targets(targets)?;
-                    body.scopes.declare(*name, Symbol::CallTargets(function))?;
+                Stmt::CallTargets(list) => {
+                    let function = body.call_targets(&list.targets)?;
+                    body.scopes
+                        .declare(list.name, Symbol::CallTargets(function))?;
                 }
             }
         }
@@ -422,6 +433,18 @@ impl<'a> Verifier<'a> {
             VarSpace::Reg => {
                 no_initialiser(variable)?;
                 let ty = declared_type(variable.ty)?;
+                if let Some(align) = variable.align {
+                    valid_alignment(align, name.pos)?;
+                }
+                if !variable.dims.is_empty() {
+                    return fail(
+                        name.pos,
+                        SemanticError::InvalidDeclaration {
+                            name: name.text.to_owned(),
+                            reason: "there are no arrays of registers",
+                        },
+                    );
+                }
                 if variable.vector > 1 {
                     return vector_register(body, variable, ty);
                 }
@@ -440,6 +463,9 @@ impl<'a> Verifier<'a> {
             }
             VarSpace::Local | VarSpace::Param => {
                 no_initialiser(variable)?;
+                if variable.space == VarSpace::Param {
+                    parameter_type(variable.ty)?;
+                }
                 let shape = shape_of(variable)?;
                 let what = "bytes of a function's frame";
                 if variable.dims.iter().any(Option::is_none) {
@@ -550,6 +576,9 @@ fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
         );
     }
     wide_type_version(param.ty, version)?;
+    if param.space == VarSpace::Param {
+        parameter_type(param.ty)?;
+    }
     let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
     if shape.bytes > MAX_PARAM_BYTES {
         return fail(

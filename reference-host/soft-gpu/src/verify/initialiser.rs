@@ -5,7 +5,7 @@ use super::module::Verifier;
 use super::operand::float_bits;
 use super::symbols::{Resolved, Symbol};
 use super::variable::Shape;
-use crate::ast::{self, InitValue, Name, Pos, VarSpace, Variable};
+use crate::ast::{self, FloatLit, InitValue, Name, Pos, VarSpace, Variable};
 use crate::memory::{CONST_BASE, function_address};
 use crate::types::{Kind, Type};
 
@@ -48,17 +48,20 @@ impl<'a> Verifier<'a> {
         if !init.leaves.len().is_multiple_of(vector) {
             return invalid(init.pos, "a vector needs all its elements");
         }
-        for (at, leaf) in init.leaves.iter().enumerate() {
-            if leaf.path.len() != extents.len() {
+        init.for_each_path(|at, path| {
+            let Some(leaf) = init.leaves.get(at) else {
+                return Ok(());
+            };
+            if path.len() != extents.len() {
                 return invalid(leaf.pos, "braces do not match the variable's dimensions");
             }
             let place = at.checked_rem(vector).unwrap_or(0);
-            if vector > 1 && leaf.path.last().is_none_or(|last| *last as usize != place) {
+            if vector > 1 && path.last().is_none_or(|last| *last as usize != place) {
                 return invalid(leaf.pos, "a vector needs all its elements");
             }
             let mut index = 0u64;
             for (at, extent) in extents.iter().enumerate() {
-                let here = leaf.path.get(at).copied().map_or(0, u64::from);
+                let here = path.get(at).copied().map_or(0, u64::from);
                 if here >= *extent {
                     return invalid(leaf.pos, "more values than elements");
                 }
@@ -69,32 +72,27 @@ impl<'a> Verifier<'a> {
                 };
             }
             let bits = match (&leaf.value, shape.ty.kind()) {
-                (InitValue::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => {
-                    *value as u64
-                }
+                (InitValue::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => *value,
                 (InitValue::Int(_), _) => {
                     return invalid(leaf.pos, "an integer cannot initialise this type");
                 }
-                (InitValue::Float(float), Kind::Float | Kind::Bits) => float_bits(*float, shape.ty),
-                (InitValue::Float(_), _) => {
+                (InitValue::Single(bits), Kind::Float | Kind::Bits) => {
+                    float_bits(FloatLit::Single(*bits), shape.ty)
+                }
+                (InitValue::Double(bits), Kind::Float | Kind::Bits) => {
+                    float_bits(FloatLit::Double(*bits), shape.ty)
+                }
+                (InitValue::Single(_) | InitValue::Double(_), _) => {
                     return invalid(
                         leaf.pos,
                         "a floating-point value cannot initialise this type",
                     );
                 }
-                (
-                    InitValue::Address {
-                        name,
-                        generic,
-                        offset,
-                        mask,
-                    },
-                    Kind::Unsigned,
-                ) => {
-                    let address = self.initial_address(*name, *generic, *offset)?;
-                    match mask {
+                (InitValue::Address(value), Kind::Unsigned) => {
+                    let address = self.initial_address(value.name, value.generic, value.offset)?;
+                    match value.mask {
                         // `0xFF00(name)` takes the byte under the mask.
-                        Some(mask) if is_byte_mask(*mask) && shape.ty != Type::U16 => {
+                        Some(mask) if is_byte_mask(mask) && shape.ty != Type::U16 => {
                             (address & mask) >> mask.trailing_zeros()
                         }
                         Some(_) => {
@@ -106,7 +104,7 @@ impl<'a> Verifier<'a> {
                         None => address,
                     }
                 }
-                (InitValue::Address { .. }, _) => {
+                (InitValue::Address(_), _) => {
                     return invalid(leaf.pos, "an address cannot initialise this type");
                 }
             };
@@ -124,8 +122,8 @@ impl<'a> Verifier<'a> {
                 offset,
                 bits.to_le_bytes().get(..width).unwrap_or_default(),
             );
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn initial_address(&mut self, name: Name<'a>, generic: bool, offset: i64) -> Checked<u64> {

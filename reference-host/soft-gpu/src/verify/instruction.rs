@@ -113,14 +113,24 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
         .modifiers
         .get(instr.modifiers.start as usize..instr.modifiers.end as usize)
         .unwrap_or_default();
+    let guard = body.ast.guards.get(instr.guard as usize).copied();
     let inst = Inst {
         opcode,
         modifiers: Modifiers::new(opcode, words),
         operands: body.nested(instr.operands),
-        guard: instr.guard,
+        guard,
     };
     body.parameter_roles(opcode.text, inst.operands)?;
-    let Some(guard) = instr.guard else {
+    for word in words {
+        // What names a part of a space came with later versions than the spaces.
+        let version = match word.text {
+            "shared::cta" | "shared::cluster" => (7, 8),
+            "param::entry" | "param::func" => (8, 3),
+            _ => continue,
+        };
+        inst.requires(body, word.text, version, 0)?;
+    }
+    let Some(guard) = guard else {
         return rule(body, inst);
     };
     let pred = body.guard_register(guard)?;

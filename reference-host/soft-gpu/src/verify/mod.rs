@@ -20,7 +20,6 @@ mod special;
 mod symbols;
 mod variable;
 
-pub(crate) use body::MAX_FRAME_BYTES;
 pub(crate) use directives::LaunchBounds;
 pub use error::{SemanticError, Unsupported};
 pub(crate) use module::verify;

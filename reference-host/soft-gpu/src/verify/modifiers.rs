@@ -50,6 +50,15 @@ impl<'a> Modifiers<'a> {
             *at < MOST_TAKEN && words.contains(&word.text) && self.may_stand(*at)
         })?;
         self.mark(at);
+        if REPEATABLE.contains(&found.text) {
+            while let Some((again, _)) = self
+                .rest()
+                .take_while(|(again, _)| *again < MOST_TAKEN)
+                .find(|(_, word)| word.text == found.text)
+            {
+                self.mark(again);
+            }
+        }
         Some(found.text)
     }
 
@@ -144,9 +153,15 @@ impl<'a> Modifiers<'a> {
 
     /// Checks that no modifier is left.
     pub(crate) fn end(&self) -> Checked<()> {
-        match self.rest().next() {
+        // The assembler overlooks the properties that `testp` asks for on whatever else they stand.
+        let mut rest = self.rest().map(|(_, word)| word);
+        let extra = match self.opcode.text {
+            "testp" => rest.next(),
+            _ => rest.find(|word| !PROPERTIES.contains(&word.text)),
+        };
+        match extra {
             None => Ok(()),
-            Some((_, extra)) => self.unexpected(extra),
+            Some(extra) => self.unexpected(extra),
         }
     }
 
@@ -250,6 +265,19 @@ fn is_part_of_opcode(opcode: &str, word: &str) -> bool {
         _ => false,
     }
 }
+
+/// Modifiers that the assembler takes twice.
+const REPEATABLE: &[&str] = &["sync", "uni", "sat", "NaN", "cc", "approx", "shiftamt"];
+
+/// What `testp` asks.
+const PROPERTIES: &[&str] = &[
+    "finite",
+    "infinite",
+    "number",
+    "notanumber",
+    "normal",
+    "subnormal",
+];
 
 /// How many modifiers of an instruction can be taken.
 const MOST_TAKEN: usize = 64;

@@ -111,7 +111,10 @@ impl<'a> Verifier<'a> {
             match item {
                 Item::Variable(variable) => self.variable(variable)?,
                 Item::Function(function) => self.function(function)?,
-                Item::Alias { alias, aliasee } => self.alias(*alias, *aliasee)?,
+                Item::Alias(names) => {
+                    let [alias, aliasee] = **names;
+                    self.alias(alias, aliasee)?;
+                }
             }
         }
         self.settle_aliases();
@@ -209,23 +212,16 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// The first word is the architecture that counts; options and more architectures may follow.
+    /// An architecture, then options and perhaps more architectures, the last of which counts.
     fn check_target(&mut self) -> Checked<()> {
         let mut texture_mode = None;
+        let mut architecture = None;
         for (at, word) in self.ast.target.iter().enumerate() {
-            if at == 0 {
-                self.target = self.architecture(word)?;
-                if self.target > MAX_TARGET {
-                    return fail(
-                        word.pos,
-                        SemanticError::TargetTooNew {
-                            target: word.text.to_owned(),
-                        },
-                    );
-                }
-                continue;
-            }
             match word.text {
+                _ if at == 0 => {
+                    self.target = self.architecture(word)?;
+                    architecture = Some(word);
+                }
                 "debug" if !self.ast.debug_section => {
                     return fail(word.pos, SemanticError::NoDebugSection);
                 }
@@ -243,11 +239,20 @@ impl<'a> Verifier<'a> {
                     );
                 }
                 _ => {
-                    self.architecture(word)?;
+                    self.target = self.architecture(word)?;
+                    architecture = Some(word);
                 }
             }
         }
-        Ok(())
+        match architecture {
+            Some(word) if self.target > MAX_TARGET => fail(
+                word.pos,
+                SemanticError::TargetTooNew {
+                    target: word.text.to_owned(),
+                },
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// The number in `sm_NN` or `compute_NN`, if the version knows it.
@@ -330,7 +335,7 @@ const ARCHITECTURES: &[(u32, (u32, u32))] = &[
 impl Verifier<'_> {
     /// Registers a finished kernel.
     pub(crate) fn add_entry(&mut self, entry: Entry) {
-        self.module.entries.push(entry);
+        crate::pool::push(&mut self.module.entries, entry);
     }
 
     /// The lowered code so far.

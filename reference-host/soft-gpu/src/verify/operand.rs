@@ -5,6 +5,7 @@ use super::error::{Checked, SemanticError, fail};
 use super::special::{SpecialRegister, special};
 use super::symbols::Symbol;
 use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos};
+use crate::code::LaneOpOf;
 use crate::exec::ops::LaneOp;
 use crate::types::{Kind, Type};
 
@@ -84,6 +85,9 @@ impl<'a> Body<'a> {
         let name = match operand.kind {
             OperandKind::Name(name) => name,
             OperandKind::Member(name, _) => name,
+            OperandKind::NameOffset(name, offset) if matches!(ty.bytes(), 4 | 8) => {
+                return self.sum(operand, name, offset, ty);
+            }
             _ => return self.literal(operand, ty),
         };
         match self.special_register(operand) {
@@ -97,6 +101,31 @@ impl<'a> Body<'a> {
             ),
             None => self.plain_source(operand, name, ty),
         }
+    }
+
+    /// `%r1+4` as a source: the ISA has it in addresses alone, but the assembler adds the number to the register of whatever integer
+    /// instruction.
+    fn sum(
+        &mut self,
+        operand: &Operand<'a>,
+        name: Name<'a>,
+        offset: i64,
+        ty: Type,
+    ) -> Checked<u32> {
+        let is_register = matches!(self.symbol(name)?, Symbol::Register { .. });
+        if !is_register || ty.is_float() {
+            return self.literal(operand, ty);
+        }
+        let register = self.plain_source(operand, name, ty)?;
+        let offset = self.constant(offset.cast_unsigned(), ty, operand.pos)?;
+        let sum = self.fresh(ty, operand.pos)?;
+        let op: LaneOpOf = if ty.bytes() == 8 {
+            LaneOp::AddI64
+        } else {
+            LaneOp::AddI32
+        };
+        self.lane(op, sum, register, offset, 0);
+        Ok(sum)
     }
 
     /// What `mov` may read: also a special register.

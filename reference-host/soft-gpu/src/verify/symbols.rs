@@ -100,6 +100,11 @@ pub(crate) struct Scopes<'a> {
     ranges: HashMap<&'a str, Entry<Range>>,
     /// Registers of ranges that have been used, so that a huge range costs nothing.
     members: HashMap<(u32, u32), u32>,
+    /// Of names that end in digits and are declared one by one: the least number behind each beginning.
+    numbered: HashMap<&'a str, Numbered>,
+    /// How many scopes have been opened, and the numbers of those that are open.
+    opened: u64,
+    open_scopes: Vec<u64>,
     next_range: u32,
     undo: Vec<Undo<'a>>,
     marks: Vec<usize>,
@@ -111,6 +116,13 @@ struct Range {
     id: u32,
     count: u64,
     ty: Type,
+}
+
+/// The least of the numbers behind a beginning, and the scope of its name.
+#[derive(Clone, Copy, Debug)]
+struct Numbered {
+    least: u64,
+    scope: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -141,11 +153,14 @@ impl<'a> Scopes<'a> {
     /// Begins a scope.
     pub(crate) fn open(&mut self) {
         self.marks.push(self.undo.len());
+        self.opened = self.opened.saturating_add(1);
+        self.open_scopes.push(self.opened);
     }
 
     /// Ends the innermost scope.
     pub(crate) fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or(0);
+        self.open_scopes.pop();
         while self.undo.len() > mark {
             match self.undo.pop() {
                 Some(Undo::Name(name, Some(entry))) => {
@@ -183,6 +198,7 @@ impl<'a> Scopes<'a> {
         if taken {
             return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
         }
+        self.note_number(name.text);
         let old = self.names.insert(
             name.text,
             Entry {
@@ -190,7 +206,9 @@ impl<'a> Scopes<'a> {
                 depth,
             },
         );
-        self.undo.push(Undo::Name(name.text, old));
+        if depth > 0 {
+            self.undo.push(Undo::Name(name.text, old));
+        }
         Ok(())
     }
 
@@ -204,6 +222,18 @@ impl<'a> Scopes<'a> {
         {
             return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
         }
+        if u32::try_from(count).is_err() {
+            return fail(
+                name.pos,
+                SemanticError::OutOfRange {
+                    what: "the number of registers",
+                    value: count.to_string(),
+                },
+            );
+        }
+        if self.has_member(name.text, count) {
+            return fail(name.pos, SemanticError::Duplicate(name.text.to_owned()));
+        }
         let id = self.next_range;
         self.next_range = self.next_range.wrapping_add(1);
         let old = self.ranges.insert(
@@ -215,6 +245,33 @@ impl<'a> Scopes<'a> {
         );
         self.undo.push(Undo::Range(name.text, old));
         Ok(())
+    }
+
+    /// Notes a name of the innermost scope that a range could declare too.
+    fn note_number(&mut self, name: &'a str) {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let Some(&scope) = self.open_scopes.last() else {
+            return;
+        };
+        if digits == 0 || digits > 10 {
+            return;
+        }
+        let (prefix, index) = name.split_at(name.len().saturating_sub(digits));
+        let Ok(least) = index.parse::<u64>() else {
+            return;
+        };
+        let new = Numbered { least, scope };
+        let entry = self.numbered.entry(prefix).or_insert(new);
+        if entry.scope != scope || entry.least > least {
+            *entry = new;
+        }
+    }
+
+    /// Whether the innermost scope already has a name that a range of `count` registers named `prefix` would declare.
+    fn has_member(&self, prefix: &str, count: u64) -> bool {
+        self.numbered.get(prefix).is_some_and(|entry| {
+            entry.least < count && self.open_scopes.last() == Some(&entry.scope)
+        })
     }
 
     /// Looks a name up, innermost scope first.

@@ -4,22 +4,15 @@ use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::module::Verifier;
 use super::special::is_special_name;
 use super::symbols::{Resolved, Symbol};
-use crate::ast::{Item, Linkage, Name, Stmt, VarSpace, Variable};
+use crate::ast::{Item, Linkage, Name, Pos, Stmt, VarSpace, Variable};
 use crate::code::NONE;
+use crate::limits::{
+    MAX_ALIGN, MAX_CONST_BYTES, MAX_GLOBAL_BYTES, MAX_OWNER_BYTES, MAX_STATIC_SHARED_BYTES,
+};
 use crate::memory::GLOBALS_BASE;
 use crate::module::{Placed, PlacedShared};
+use crate::pool;
 use crate::types::Type;
-
-/// Most bytes of static shared memory in a kernel.
-pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
-/// Most bytes of `.const` variables in a module.
-const MAX_CONST_BYTES: u64 = 64 * 1024;
-/// Most bytes of `.global` variables in a module.
-const MAX_GLOBAL_BYTES: u64 = 16 * 1024 * 1024;
-/// Most bytes of a function's name that stand in front of its variables' names.
-const MAX_OWNER_BYTES: usize = 64;
-/// Largest alignment that a declaration may ask for.
-const MAX_ALIGN: u64 = 1 << 30;
 
 impl<'a> Verifier<'a> {
     /// Sums the shared variables that do not belong to one kernel alone.
@@ -171,12 +164,12 @@ impl<'a> Verifier<'a> {
         let mut shape = shape_of(variable)?;
         if let (Some(init), Some(None)) = (&variable.init, variable.dims.first()) {
             // `name[] = {…}` takes its length from the initialiser.
-            let count = init
-                .leaves
-                .iter()
-                .filter_map(|leaf| leaf.path.first())
-                .max()
-                .map_or(0, |last| u64::from(*last) + 1);
+            let mut longest = None;
+            init.for_each_path(|_, path| {
+                longest = longest.max(path.first().copied());
+                Ok(())
+            })?;
+            let count = longest.map_or(0, |last| u64::from(last) + 1);
             let rows = variable.dims.iter().skip(1).flatten();
             let row = rows.fold(shape.element_bytes, |row, dim| row.saturating_mul(*dim));
             shape.bytes = row.saturating_mul(count);
@@ -266,18 +259,22 @@ impl<'a> Verifier<'a> {
             self.globals
                 .insert(name.text, KnownVariable { start, ..known });
         }
-        self.module.variables.push(Placed {
-            name: match owner {
-                Some(function) => {
-                    let function = function.get(..MAX_OWNER_BYTES).unwrap_or(function);
-                    format!("{function}.{}", name.text)
+        pool::push(
+            &mut self.module.variables,
+            Placed {
+                name: match owner {
+                    Some(function) => {
+                        let function = function.get(..MAX_OWNER_BYTES).unwrap_or(function);
+                        format!("{function}.{}", name.text)
+                    }
+                    None => name.text.to_owned(),
                 }
-                None => name.text.to_owned(),
+                .into_boxed_str(),
+                constant,
+                offset: start as u32,
+                bytes: shape.bytes as u32,
             },
-            constant,
-            offset: start as usize,
-            bytes: shape.bytes as usize,
-        });
+        );
         match &variable.init {
             Some(init) => self.initialise(variable, init, start as usize, &shape),
             None => Ok(()),
@@ -334,17 +331,50 @@ pub(crate) struct Shape {
 /// The type that a declaration names.
 pub(crate) fn declared_type(word: Name<'_>) -> Checked<Type> {
     match Type::of_word(word.text) {
-        Some(ty) => Ok(ty),
-        None if matches!(word.text, "texref" | "samplerref" | "surfref") => fail(
+        // Some types exist in instructions alone: their values live in registers of bits.
+        Some(ty) if !matches!(word.text, "bf16" | "bf16x2" | "tf32") => Ok(ty),
+        _ if matches!(word.text, "texref" | "samplerref" | "surfref") => fail(
             word.pos,
             Unsupported::Declaration(format!("type .{}", word.text)),
         ),
-        None => fail(word.pos, SemanticError::UnknownType(word.text.to_owned())),
+        _ => fail(word.pos, SemanticError::UnknownType(word.text.to_owned())),
     }
+}
+
+/// Packed halves are a type of registers and of memory, not of parameters.
+pub(crate) fn parameter_type(word: Name<'_>) -> Checked<()> {
+    if word.text == "f16x2" {
+        return fail(
+            word.pos,
+            SemanticError::InvalidDeclaration {
+                name: format!(".{}", word.text),
+                reason: "not a type of .param variables",
+            },
+        );
+    }
+    Ok(())
+}
+
+/// Checks an alignment by itself.
+pub(crate) fn valid_alignment(align: u64, pos: Pos) -> Checked<()> {
+    if align.is_power_of_two() && align <= u64::from(u32::MAX) {
+        return Ok(());
+    }
+    fail(pos, SemanticError::InvalidAlignment(align))
 }
 
 /// `.b128` declarations came with PTX ISA 8.3.
 pub(crate) fn wide_type_version(word: Name<'_>, version: (u32, u32)) -> Checked<()> {
+    if matches!(word.text, "f16" | "f16x2") && version < (4, 2) {
+        return fail(
+            word.pos,
+            SemanticError::RequiresVersion {
+                what: format!("type .{}", word.text),
+                major: 4,
+                minor: 2,
+            },
+        );
+    }
     if word.text == "b128" && version < (8, 3) {
         return fail(
             word.pos,

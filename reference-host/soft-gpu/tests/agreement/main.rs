@@ -77,11 +77,15 @@ fn the_verifier_agrees_with_ptxas_on_mutants() {
         "{:.2} % agree, fewer than {LEAST_AGREEMENT} %",
         report.agreement()
     );
-    let _ = new;
+    assert!(
+        new.is_empty(),
+        "kinds of disagreement that known.txt does not have:\n{}",
+        new.join("\n")
+    );
 }
 
 /// Both judges must say the same of this many mutants, in per cent.
-const LEAST_AGREEMENT: f64 = 80.0;
+const LEAST_AGREEMENT: f64 = 99.0;
 
 /// Most statements of a body that is mutated.
 const WINDOW: usize = 24;
@@ -98,7 +102,7 @@ fn case(
     let kind = index % KINDS.len();
     let (name, mutation) = KINDS[kind];
     loop {
-        let (path, kernels) = random.pick(sources).expect("sources");
+        let (path, kernels) = chosen(sources, random);
         let kernel = random.pick(kernels).expect("every file has a source");
         let mut mutant = Source::new(shrink::window(kernel, WINDOW, random));
         let Some(at) = mutation(&mut mutant, random) else {
@@ -118,6 +122,27 @@ fn case(
             ours,
         };
     }
+}
+
+/// The source that wins a draw in which each has a number of its own, so that a new source takes over few mutants and the
+/// others stay as they were.
+fn chosen<'a>(
+    sources: &'a [(PathBuf, Vec<Vec<Token>>)],
+    random: &mut Random,
+) -> &'a (PathBuf, Vec<Vec<Token>>) {
+    let draw = random.next();
+    let number = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        let bytes = name.as_encoded_bytes().iter();
+        let digest = bytes.fold(draw, |digest, byte| {
+            (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
+        });
+        Random::of(digest, 0).next()
+    };
+    sources
+        .iter()
+        .max_by_key(|(path, _)| number(path))
+        .expect("sources")
 }
 
 #[test]

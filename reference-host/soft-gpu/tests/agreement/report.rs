@@ -123,7 +123,7 @@ impl Report {
         let mut new = Vec::new();
         println!("\ndisagreements: {} kinds", groups.len());
         for (number, (group, cases)) in groups.iter().enumerate() {
-            let listed = known.contains(&group.as_str());
+            let listed = known.iter().any(|known| covers(known, group));
             println!(
                 "{:5}  {group}{}",
                 cases.len(),
@@ -202,6 +202,17 @@ impl Report {
             println!("{taken:5}{refused:5}  {group}");
         }
     }
+}
+
+/// Whether a line of the list is of this kind: part by part the same, or `*` for any.
+fn covers(known: &str, group: &str) -> bool {
+    let (known, group): (Vec<_>, Vec<_>) =
+        (known.split(" | ").collect(), group.split(" | ").collect());
+    known.len() == group.len()
+        && known
+            .iter()
+            .zip(&group)
+            .all(|(known, part)| *known == "*" || known == part)
 }
 
 /// A smaller source on which both sides still say what they said of `case`.

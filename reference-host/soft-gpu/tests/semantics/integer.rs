@@ -29,6 +29,28 @@ fn product(row: &[u64], ty: &str) -> u128 {
     }
 }
 
+/// ptxas adds the number, though the ISA has it in addresses alone.
+#[test]
+fn a_register_plus_a_number() {
+    for ty in ["s32", "u32", "s64", "u64"] {
+        let bits = width(ty);
+        check(
+            &format!("add.{ty} d0, a+4, b; sub.{ty} d0, d0+-9, b;"),
+            &[ty, ty],
+            ty,
+            &rows(&[ty, ty]),
+            |row| low(number(row[0], ty) - 5, bits),
+        );
+        check(
+            &format!("mov.{ty} d0, a+100;"),
+            &[ty],
+            ty,
+            &rows(&[ty]),
+            |row| low(number(row[0], ty) + 100, bits),
+        );
+    }
+}
+
 #[test]
 fn addition_and_subtraction() {
     for ty in types() {

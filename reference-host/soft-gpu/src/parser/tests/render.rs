@@ -43,9 +43,10 @@ impl<'s> Render<'_, 's> {
             Stmt::Open => "{".to_owned(),
             Stmt::Close => "}".to_owned(),
             Stmt::Variable(declared) => variable(declared),
-            Stmt::Label(name) => format!("{}:", name.text),
+            Stmt::Label(label) => format!("{}:", self.0.labels[*label as usize].text),
             Stmt::Instr(instr) => {
-                let mut text = match instr.guard {
+                let instr = &self.0.instrs[*instr as usize];
+                let mut text = match self.0.guards.get(instr.guard as usize) {
                     Some(guard) if guard.negated => format!("@!{} ", guard.predicate.text),
                     Some(guard) => format!("@{} ", guard.predicate.text),
                     None => String::new(),
@@ -69,11 +70,11 @@ impl<'s> Render<'_, 's> {
                     params(&prototype.returns)
                 )
             }
-            Stmt::BranchTargets { name, targets } => {
-                format!("{}: branch {}", name.text, names(targets))
+            Stmt::BranchTargets(list) => {
+                format!("{}: branch {}", list.name.text, names(&list.targets))
             }
-            Stmt::CallTargets { name, targets } => {
-                format!("{}: call {}", name.text, names(targets))
+            Stmt::CallTargets(list) => {
+                format!("{}: call {}", list.name.text, names(&list.targets))
             }
         }
     }
@@ -81,7 +82,7 @@ impl<'s> Render<'_, 's> {
     pub(super) fn item(&self, item: &Item<'s>) -> String {
         match item {
             Item::Variable(declared) => format!("{:?} {}", declared.linkage, variable(declared)),
-            Item::Alias { alias, aliasee } => format!("alias {} {}", alias.text, aliasee.text),
+            Item::Alias(names) => format!("alias {} {}", names[0].text, names[1].text),
             Item::Function(function) => {
                 let kind = if function.entry { "entry" } else { "func" };
                 let mut text = format!(
@@ -157,20 +158,26 @@ fn variable(variable: &Variable<'_>) -> String {
     if let Some(align) = variable.align {
         text.push_str(&format!(" align {align}"));
     }
-    for leaf in variable.init.iter().flat_map(|init| &init.leaves) {
-        text.push_str(&match leaf.value {
-            InitValue::Int(value) => format!(" {:?}={value}", leaf.path),
-            InitValue::Float(value) => format!(" {:?}={}", leaf.path, float(value)),
-            InitValue::Address {
-                name,
-                generic,
-                offset,
-                mask,
-            } => {
-                let generic = if generic { "generic " } else { "" };
-                let mask = mask.map_or(String::new(), |mask| format!("{mask:#x}:"));
-                format!(" {:?}={mask}{generic}{}+{offset}", leaf.path, name.text)
-            }
+    if let Some(init) = &variable.init {
+        let _: Result<(), ()> = init.for_each_path(|at, path| {
+            text.push_str(&match &init.leaves[at].value {
+                InitValue::Int(value) => format!(" {path:?}={}", value.cast_signed()),
+                InitValue::Single(bits) => {
+                    format!(" {path:?}={}", float(FloatLit::Single(*bits)))
+                }
+                InitValue::Double(bits) => {
+                    format!(" {path:?}={}", float(FloatLit::Double(*bits)))
+                }
+                InitValue::Address(value) => {
+                    let generic = if value.generic { "generic " } else { "" };
+                    let mask = value
+                        .mask
+                        .map_or(String::new(), |mask| format!("{mask:#x}:"));
+                    let (name, offset) = (value.name.text, value.offset);
+                    format!(" {path:?}={mask}{generic}{name}+{offset}")
+                }
+            });
+            Ok(())
         });
     }
     text

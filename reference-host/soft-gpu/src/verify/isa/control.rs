@@ -221,6 +221,9 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let callee_name = name_of(parts.callee, "a function or a register")?;
     let (callee, results, params) = match body.symbol(callee_name)? {
         Symbol::Function(index) => {
+            if let Some(prototype) = parts.prototype {
+                body.symbol(prototype)?;
+            }
             let called = body.declared.get(index as usize);
             if called.is_some_and(|called| called.entry) {
                 return fail(

@@ -518,6 +518,7 @@ pub(super) fn bfi<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 pub(super) fn dp4a<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let a_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
     let b_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
+    inst.requires(body, "", (5, 0), 61)?;
     let op: LaneOpOf = match (a_type, b_type) {
         (Type::U32, Type::U32) => LaneOp::Dot4UU,
         (Type::U32, _) => LaneOp::Dot4US,

@@ -43,6 +43,10 @@ pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if ty == Type::B128 {
         return wide::mov(body, &inst);
     }
+    let (to, from) = match (sole(body, to, ty), sole(body, from, ty)) {
+        (Some(_), Some(_)) | (None, None) => (to, from),
+        (one, other) => (one.unwrap_or(to), other.unwrap_or(from)),
+    };
     if let OperandKind::Vector(parts) = to.kind {
         let parts = body.nested(parts);
         return unpack(body, &inst, ty, parts, from);
@@ -110,6 +114,17 @@ fn mov_vector<'a>(body: &mut Body<'a>, inst: &Inst<'a>, word: &str, ty: Type) ->
     body.special_vector(name, &targets, ty)
 }
 
+/// The element of a vector of one, which the assembler takes for the element itself where the type is of bits.
+fn sole<'a>(body: &Body<'a>, operand: &Operand<'a>, ty: Type) -> Option<&'a Operand<'a>> {
+    match operand.kind {
+        OperandKind::Vector(parts) if ty.kind() == Kind::Bits => match body.nested(parts) {
+            [one] if !matches!(one.kind, OperandKind::Sink) => Some(one),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// What a plain `mov` moves: a value, or the address of a variable or function.
 pub(super) fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Checked<u32> {
     let (name, offset) = match from.kind {
@@ -121,7 +136,7 @@ pub(super) fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Ch
         return body.movable(from, ty);
     }
     match body.symbol(name)? {
-        Symbol::Register { .. } if matches!(from.kind, OperandKind::Name(_)) => {
+        Symbol::Register { .. } if !ty.is_float() || matches!(from.kind, OperandKind::Name(_)) => {
             body.source(from, ty)
         }
         symbol => body.address_of(name, symbol, offset, ty),

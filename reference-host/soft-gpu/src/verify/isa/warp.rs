@@ -173,6 +173,7 @@ fn untyped<'a>(body: &mut Body<'a>, operand: &Operand<'a>, ty: Type) -> Checked<
 }
 
 pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    inst.requires(body, "", (6, 0), 30)?;
     need_sync(&mut inst)?;
     let mode = match inst.modifiers.need_one(
         &["up", "down", "bfly", "idx"],
@@ -203,6 +204,7 @@ pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    inst.requires(body, "", (6, 0), 30)?;
     need_sync(&mut inst)?;
     let (mode, ty) = match inst.modifiers.need_one(
         &["all", "any", "uni", "ballot"],
@@ -231,6 +233,7 @@ pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn matching<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    inst.requires(body, "", (6, 0), 70)?;
     let all = inst
         .modifiers
         .need_one(&["any", "all"], "one of .any, .all")?
@@ -327,6 +330,7 @@ pub(super) fn elect<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
 }
 
 pub(super) fn activemask<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    inst.requires(body, "", (6, 2), 30)?;
     let ty = inst.modifiers.type_of(&[Type::B32])?;
     inst.modifiers.end()?;
     inst.arity(1)?;

@@ -287,6 +287,11 @@ pub(crate) enum OperandKind<'s> {
         base: Option<Name<'s>>,
         offset: i64,
     },
+    /// `[base+4].unified`.
+    UnifiedAddress {
+        base: Name<'s>,
+        offset: i64,
+    },
     /// `{a, b}`: a range of [`Module::operands`].
     Vector(Slice),
     /// `(a, b)` of a call: a range of [`Module::operands`].

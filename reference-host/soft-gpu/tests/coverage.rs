@@ -232,7 +232,7 @@ const END: &str = "<!-- /coverage -->";
 
 /// What compute code for sm_50 to sm_90 is made of.
 const REQUIRED: &[&str] = &[
-    "add sub mul mul24 mad mad24 madc addc subc sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext dp4a dp2a",
+    "add sub mul mul24 mad mad24 madc addc subc sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext dp4a dp2a vabsdiff2 vabsdiff4",
     "and or xor not cnot lop3 shf shl shr prmt",
     "fma rcp sqrt rsqrt sin cos lg2 ex2 tanh copysign testp set setp selp slct",
     "mov cvt cvta ld ldu st prefetch isspacep mapa",

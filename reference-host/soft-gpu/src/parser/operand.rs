@@ -98,7 +98,7 @@ impl<'s> Parser<'s> {
         Ok(Operand { pos, kind })
     }
 
-    /// `[base]`, `[base+offset]` or `[offset]`.
+    /// `[base]`, `[base+offset]` or `[offset]`, and `.unified` that may follow.
     fn address(&mut self) -> Parse<OperandKind<'s>> {
         let cursor = &mut self.cursor;
         cursor.advance()?;
@@ -118,6 +118,12 @@ impl<'s> Parser<'s> {
             return Err(cursor.failure(SyntaxError::TextureAddress));
         }
         cursor.expect(Token::CloseBracket, "`+` and an offset, or `]`")?;
+        if cursor.eat_word(".unified")? {
+            return match base {
+                Some(base) => Ok(OperandKind::UnifiedAddress { base, offset }),
+                None => Err(cursor.unexpected("the end of an address without a name")),
+            };
+        }
         Ok(OperandKind::Address { base, offset })
     }
 

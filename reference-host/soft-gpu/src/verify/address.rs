@@ -119,6 +119,33 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// As [`Self::address`], for the accesses that may call an address `.unified`: one in a register, generic or global.
+    ///
+    /// The word promises that host and device see one address there, which changes nothing here.
+    pub(crate) fn address_or_unified(
+        &mut self,
+        operand: &Operand<'a>,
+        space: Space,
+    ) -> Checked<(Space, Address)> {
+        let OperandKind::UnifiedAddress { base, offset } = operand.kind else {
+            return self.address(operand, space);
+        };
+        let in_register = matches!(self.symbol(base)?, Symbol::Register { .. });
+        if !in_register || !matches!(space, Space::Generic | Space::Global) {
+            return fail(
+                operand.pos,
+                SemanticError::OperandForm {
+                    expected: "an address",
+                    found: "a .unified address, which is a register's, generic or global",
+                },
+            );
+        }
+        let base = Some(base);
+        let kind = OperandKind::Address { base, offset };
+        let pos = operand.pos;
+        self.address(&Operand { pos, kind }, space)
+    }
+
     /// Refuses stores to a function's parameters and loads of its results.
     pub(crate) fn parameter_roles(
         &mut self,

@@ -201,8 +201,19 @@ impl<'a> Body<'a> {
                 return self.constant_predicate(value != 0, operand.pos);
             }
             (OperandKind::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => value as u64,
-            (OperandKind::Float(float), Kind::Float | Kind::Bits) if ty.bytes() >= 4 => {
-                float_bits(float, ty)
+            (OperandKind::Float(float), Kind::Float) if ty.bytes() >= 4 => float_bits(float, ty),
+            (OperandKind::Float(FloatLit::Single(bits)), Kind::Bits) if ty.bytes() == 4 => {
+                u64::from(bits)
+            }
+            (OperandKind::Float(FloatLit::Double(bits)), Kind::Bits) if ty.bytes() == 8 => bits,
+            (OperandKind::Float(_), Kind::Bits) if ty.bytes() >= 4 => {
+                return fail(
+                    operand.pos,
+                    SemanticError::OperandForm {
+                        expected: "a register or a literal of the operand's width",
+                        found: "a floating-point literal of another width",
+                    },
+                );
             }
             (ref other, Kind::Float) => {
                 return fail(
@@ -266,6 +277,7 @@ pub(crate) fn form(kind: &OperandKind<'_>) -> &'static str {
         OperandKind::Float(_) => "a floating-point literal",
         OperandKind::NameOffset(..) => "an address expression",
         OperandKind::Address { .. } => "an address in brackets",
+        OperandKind::UnifiedAddress { .. } => "a .unified address",
         OperandKind::Vector(_) => "a vector",
         OperandKind::List(_) => "a parenthesised list",
         OperandKind::Pair(..) => "a pair of destinations",

@@ -36,25 +36,40 @@ pub(crate) enum Verdict {
     Taken,
     /// With what it printed.
     Refused(String),
-    /// It ended by a signal.
+    /// It ended by a signal, or ran into the limit on its time or memory.
     Crashed,
 }
 
 /// Assembles one source and throws the result away.
+///
+/// A shell sets the limits, since some sources make it take all the memory there is.
 pub(crate) fn assemble(ptxas: &Path, source: &Path) -> Verdict {
-    let output = Command::new(ptxas)
+    let limited =
+        format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -t {MOST_SECONDS}; exec \"$0\" \"$@\"");
+    let output = Command::new("sh")
+        .args(["-c", &limited])
+        .arg(ptxas)
         .args(["-arch", "sm_90"])
         .arg(source)
         .args(["-o", "/dev/null"])
         .stdin(Stdio::null())
         .output()
-        .unwrap_or_else(|error| panic!("{} does not run: {error}", ptxas.display()));
+        .unwrap_or_else(|error| panic!("no shell to run {}: {error}", ptxas.display()));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
     match output.status.code() {
         Some(0) => Verdict::Taken,
-        Some(_) => Verdict::Refused(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Some(CANNOT_RUN | NOT_FOUND) => panic!("{} does not run: {message}", ptxas.display()),
+        Some(_) if message.contains("Memory allocation failure") => Verdict::Crashed,
+        Some(_) => Verdict::Refused(message),
         None => Verdict::Crashed,
     }
 }
+
+const MOST_MEMORY_KIB: u64 = 4 << 20;
+const MOST_SECONDS: u64 = 20;
+/// What a shell ends with where `exec` fails.
+const CANNOT_RUN: i32 = 126;
+const NOT_FOUND: i32 = 127;
 
 /// Files of `folder` that end in `.ptx`, in the order of their names; empty where there is no such folder.
 pub(crate) fn ptx_files(folder: &Path) -> Vec<PathBuf> {

@@ -28,6 +28,9 @@ impl<'s> Render<'_, 's> {
             OperandKind::Address { base, offset } => {
                 format!("[{}+{offset}]", base.map_or("", |base| base.text))
             }
+            OperandKind::UnifiedAddress { base, offset } => {
+                format!("[{}+{offset}].unified", base.text)
+            }
             OperandKind::Vector(slice) => format!("{{{}}}", self.operands(slice)),
             OperandKind::List(slice) => format!("({})", self.operands(slice)),
             OperandKind::Pair(a, b) => {

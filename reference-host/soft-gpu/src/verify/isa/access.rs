@@ -27,7 +27,7 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.end()?;
     qualifiers.operands(body, &inst)?;
     let targets = elements(body, inst.operand(0)?, count)?;
-    let (space, address) = body.address(inst.operand(1)?, qualifiers.space)?;
+    let (space, address) = body.address_or_unified(inst.operand(1)?, qualifiers.space)?;
     if ty == Type::B128 {
         let target = inst.operand(0)?;
         let d = body.dest(target, ty)?;

@@ -80,7 +80,11 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
     let last = first.saturating_add(if swaps { 3 } else { 2 });
     inst.arity(last.saturating_add(usize::from(hint)))?;
     let target = inst.operand(first)?;
-    let (space, address) = body.address(target, space)?;
+    let (space, address) = if returns {
+        body.address_or_unified(target, space)?
+    } else {
+        body.address(target, space)?
+    };
     if !matches!(space, Space::Generic | Space::Global | Space::Shared) {
         return fail(
             target.pos,

@@ -6,8 +6,9 @@
 use super::super::body::Body;
 use super::super::error::Checked;
 use super::super::instruction::Inst;
+use super::super::symbols::Symbol;
 use super::access::{cluster_space, space_of};
-use crate::ast::OperandKind;
+use crate::ast::{Operand, OperandKind};
 use crate::code::{Mbarrier, MbarrierKind, NONE, Op, Space};
 use crate::exec::ops::LaneOp;
 use crate::types::Type;
@@ -50,7 +51,13 @@ pub(super) fn arrive_of_copies<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> C
     let space = take_space(body, &mut inst, &["shared", "shared::cta"])?;
     end(&mut inst)?;
     inst.arity(1)?;
-    let (space, address) = body.address(inst.operand(0)?, space)?;
+    let target = inst.operand(0)?;
+    let (space, address) = if space == Space::Generic && is_narrow(body, target)? {
+        // Here alone may 32 bits be a generic address; the upper ones are zero.
+        (space, body.address(target, Space::Shared)?.1)
+    } else {
+        body.address(target, space)?
+    };
     body.emit(Op::AsyncWait { groups: NONE });
     // An arrival that is not counted beforehand adds itself to those awaited: then nothing changes.
     let operand = if counted {
@@ -67,6 +74,17 @@ pub(super) fn arrive_of_copies<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> C
         address,
     }));
     Ok(())
+}
+
+/// Whether an address is in a register of 32 bits.
+fn is_narrow<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<bool> {
+    let OperandKind::Address {
+        base: Some(name), ..
+    } = operand.kind
+    else {
+        return Ok(false);
+    };
+    Ok(matches!(body.symbol(name)?, Symbol::Register { ty, .. } if ty.bytes() == 4))
 }
 
 fn init<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {

@@ -210,21 +210,21 @@ fn moves_of_halves() {
 
 #[test]
 fn packed_differences() {
-    for (parts, bits) in [(2u32, 16u32), (4, 8)] {
+    for (opcode, parts, bits) in [("vabsdiff2", 2u32, 16u32), ("vabsdiff4", 4, 8)] {
         let differences = move |row: &[u64]| -> Vec<u64> {
             let part = |value: u64, at: u32| value >> (at * bits) & mask(bits);
             (0..parts)
                 .map(|at| part(row[0], at).abs_diff(part(row[1], at)))
                 .collect()
         };
-        let code = format!("vabsdiff{parts}.u32.u32.u32 d, a, b, c;");
+        let code = format!("{opcode}.u32.u32.u32 d, a, b, c;");
         check(&code, &[B(32); 3], B(32), move |row| {
             let parts = differences(row)
                 .into_iter()
                 .zip((0u32..).step_by(bits as usize));
             parts.map(|(difference, at)| difference << at).sum()
         });
-        let code = format!("vabsdiff{parts}.u32.u32.u32.add d, a, b, c;");
+        let code = format!("{opcode}.u32.u32.u32.add d, a, b, c;");
         check(&code, &[B(32); 3], B(32), move |row| {
             (differences(row).into_iter().sum::<u64>() + row[2]) & mask(32)
         });

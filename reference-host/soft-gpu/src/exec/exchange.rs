@@ -3,7 +3,7 @@
 //! Source: PTX ISA, `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`.
 
 use super::form::Form;
-use super::lanes::{LANES, Lanes32, Registers};
+use super::lanes::{FULL, LANES, Lanes32, Registers};
 use super::lanes_of;
 use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
 
@@ -20,10 +20,18 @@ pub(crate) fn members_register(code: &Code, op: &Op) -> u32 {
     }
 }
 
-/// The lanes of `active` all of whose living members are active too.
+/// The lanes of `active` all of whose living members, which a register names, are active too.
 ///
 /// Lanes may name different members: groups of a warp exchange side by side.
-pub(crate) fn ready(members: &Lanes32, active: u32, alive: u32) -> u32 {
+pub(crate) fn ready(registers: &mut Registers<'_>, members: u32, active: u32, alive: u32) -> u32 {
+    if let Some(members) = uniform(registers, members) {
+        return if members & alive & !active == 0 {
+            active
+        } else {
+            0
+        };
+    }
+    let members = registers.view32(members);
     let missing = (0..LANES).fold(0, |mask, lane| {
         mask | u32::from(members[lane] & alive & !active != 0) << lane
     });
@@ -70,8 +78,60 @@ pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, acti
     }
 }
 
+/// The value that all lanes of a register hold, if they hold one.
+fn uniform(registers: &mut Registers<'_>, slot: u32) -> Option<u32> {
+    registers.pattern32(slot)?.as_uniform()
+}
+
+/// A shuffle of a whole warp that is not divided, by one distance: how compilers reduce and scan.
+///
+/// Returns what each lane gets and which lanes' sources are in range.
+fn shuffle_whole(
+    registers: &mut Registers<'_>,
+    mode: Shuffle,
+    [a, b, c]: [u32; 3],
+) -> Option<(Lanes32, u32)> {
+    let usual = match mode {
+        Shuffle::Up => 0,
+        Shuffle::Down | Shuffle::Butterfly | Shuffle::Index => LANES as u32 - 1,
+    };
+    if uniform(registers, c)? != usual {
+        return None;
+    }
+    let distance = uniform(registers, b)? & (LANES as u32 - 1);
+    let by = distance as usize;
+    let values = registers.view32(a);
+    let mut out = *values;
+    Some(match mode {
+        Shuffle::Up => {
+            out[by..].copy_from_slice(&values[..LANES - by]);
+            (out, FULL << distance)
+        }
+        Shuffle::Down => {
+            out[..LANES - by].copy_from_slice(&values[by..]);
+            (out, FULL >> distance)
+        }
+        Shuffle::Butterfly => {
+            for lane in 0..LANES {
+                out[lane] = values[(lane ^ by) % LANES];
+            }
+            (out, FULL)
+        }
+        Shuffle::Index => ([values[by]; LANES], FULL),
+    })
+}
+
 /// `shfl.sync`; `operands` are d, p, a, b, c.
 fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 5], active: u32) {
+    if active == FULL
+        && let Some((out, in_range)) = shuffle_whole(registers, mode, [a, b, c])
+    {
+        registers.put32(d, active, &out);
+        if p != NONE {
+            registers.put_pred(p, active, in_range);
+        }
+        return;
+    }
     let (values, sources, clamps) = (
         registers.lanes32(a),
         registers.lanes32(b),

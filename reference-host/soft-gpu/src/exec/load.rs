@@ -7,7 +7,7 @@ use super::LaneFault;
 use super::access::{View, address_form, addresses, decode, out_of_bounds, place, put};
 use super::build::Build;
 use super::form::{Form, HALF};
-use super::lanes::{LANES, Lanes32, Lanes64, Registers};
+use super::lanes::{FULL, LANES, Lanes32, Lanes64, Registers};
 use super::together::Together;
 use crate::code::{Access, Code, Element, Space};
 
@@ -22,6 +22,18 @@ impl View<'_, '_, '_> {
         code: &Code,
         active: u32,
     ) -> Result<(), LaneFault> {
+        // Most loads are of a word a lane; a function of their own has few values to keep.
+        if access.element == Element::B32
+            && access.count == 1
+            && registers.covers(active)
+            && (self.spaces.together.is_none() || access.space == Space::Shared)
+            && build.wide(
+                #[inline(always)]
+                || self.load_words(registers, access, code),
+            )
+        {
+            return Ok(());
+        }
         let list = access.registers(code);
         if build.wide(
             #[inline(always)]
@@ -33,6 +45,54 @@ impl View<'_, '_, '_> {
             #[inline(always)]
             || self.load_otherwise(registers, *access, list, active),
         )
+    }
+
+    /// Loads a word for every lane along a pattern without a fault; whether it was that.
+    #[inline(always)]
+    fn load_words(&mut self, registers: &mut Registers<'_>, access: &Access, code: &Code) -> bool {
+        const BYTES: u64 = 4;
+        let Some(&d) = code.lists.get(access.list as usize) else {
+            return false;
+        };
+        let Some(form) = address_form(registers, access.address) else {
+            return false;
+        };
+        if (form.low | form.high) & (BYTES - 1) != 0 {
+            return false;
+        }
+        let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {
+            return false;
+        };
+        let low = form.low.wrapping_sub(base);
+        let high = form.high.wrapping_sub(base);
+        if form.is_flat() {
+            let (Some(low), Some(high)) = (part(region, low, BYTES), part(region, high, BYTES))
+            else {
+                return false;
+            };
+            let word = |bytes| decode(Element::B32, bytes) as u32;
+            registers.put_form32(d, FULL, Form::flat(word(low), word(high)));
+            return true;
+        }
+        if form.step != BYTES {
+            return false;
+        }
+        if high == low.wrapping_add(HALF as u64 * BYTES) {
+            let Some(bytes) = part(region, low, LANES as u64 * BYTES) else {
+                return false;
+            };
+            words32::<LANES>(registers.whole32(d), bytes);
+            return true;
+        }
+        let half = HALF as u64 * BYTES;
+        let (Some(lower), Some(upper)) = (part(region, low, half), part(region, high, half)) else {
+            return false;
+        };
+        if let [low, high] = registers.whole32(d).as_chunks_mut::<HALF>().0 {
+            words32::<HALF>(low, lower);
+            words32::<HALF>(high, upper);
+        }
+        true
     }
 
     /// Loads along a pattern without a fault; whether it was one.
@@ -359,11 +419,19 @@ fn load_together(
     if form.step != u64::from(size) {
         return false;
     }
+    if form.high == form.low.wrapping_add(HALF as u64 * form.step) {
+        // All lanes in a row take one lookup.
+        return match access.element {
+            Element::B32 => together.load32s(form.low, || registers.whole32(d)),
+            Element::B64 => together.load64s(form.low, || registers.whole64(d)),
+            _ => false,
+        };
+    }
     match access.element {
         Element::B32 => {
             let mut halves = [[0; HALF]; 2];
             let [low, high] = &mut halves;
-            let done = together.load32s(form.low, low) && together.load32s(form.high, high);
+            let done = together.load32s(form.low, || low) && together.load32s(form.high, || high);
             if done {
                 registers.whole32(d).copy_from_slice(halves.as_flattened());
             }
@@ -372,7 +440,7 @@ fn load_together(
         Element::B64 => {
             let mut halves = [[0; HALF]; 2];
             let [low, high] = &mut halves;
-            let done = together.load64s(form.low, low) && together.load64s(form.high, high);
+            let done = together.load64s(form.low, || low) && together.load64s(form.high, || high);
             if done {
                 registers.whole64(d).copy_from_slice(halves.as_flattened());
             }

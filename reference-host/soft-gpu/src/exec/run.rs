@@ -71,7 +71,10 @@ impl Block<'_, '_> {
             let mut active = fragment.mask;
             registers.activate(active);
             loop {
-                pc = run_lane_operations(build, &code.ops, pc, &mut registers);
+                // Saves the call where other operations follow each other, as loads do.
+                if let Some(Op::Lane(_)) = code.ops.get(pc as usize) {
+                    pc = run_lane_operations(build, &code.ops, pc, &mut registers);
+                }
                 let Some(op) = code.ops.get(pc as usize) else {
                     return Err(LaneFault {
                         kind: FaultKind::BadTarget(u64::from(pc)),
@@ -269,8 +272,8 @@ impl Block<'_, '_> {
                     | Op::Redux { .. }
                     | Op::Elect { .. }
                     | Op::Matrix { .. } => {
-                        let members = registers.lanes32(exchange::members_register(code, op));
-                        let ready = exchange::ready(&members, active, warp.alive);
+                        let members = exchange::members_register(code, op);
+                        let ready = exchange::ready(&mut registers, members, active, warp.alive);
                         if ready != active {
                             // A basic block starts just before: there the lanes that wait are met by those they wait for.
                             park_rest(warp, fragment, ready, pc - 1, State::Lanes);

@@ -260,6 +260,14 @@ fn store_together(
     together: &Together<'_>,
 ) -> bool {
     let &[source] = list else { return false };
+    if form.high == form.low.wrapping_add(HALF as u64 * form.step) {
+        // All lanes in a row, which are there as a whole or not at all.
+        return match element {
+            Element::B32 => together.store32s(form.low, registers.view32(source)),
+            Element::B64 => together.store64s(form.low, registers.view64(source)),
+            _ => false,
+        };
+    }
     // Both halves must be there before one is written.
     let half = HALF as u64 * u64::from(element.bytes());
     if ![form.low, form.high]

@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zerocopy::FromBytes;
 
-use super::form::HALF;
-
 /// All of a launch's global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Together<'a> {
@@ -131,35 +129,43 @@ impl<'a> Together<'a> {
         Some(u64::from_le(old) >> shift & mask)
     }
 
-    /// Loads the words of a half of the lanes from an address that is a multiple of 8.
+    /// Loads the words of consecutive lanes from an address that is a multiple of 8. Where it cannot, `out` is not asked for.
     #[inline(always)]
-    pub(crate) fn load32s(&self, address: u64, out: &mut [u32; HALF]) -> bool {
-        let Some(words) = self.words(address, HALF / 2) else {
+    pub(crate) fn load32s<'o, const N: usize>(
+        &self,
+        address: u64,
+        out: impl FnOnce() -> &'o mut [u32; N],
+    ) -> bool {
+        let Some(words) = self.words(address, N / 2) else {
             return false;
         };
-        for (pair, word) in out.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+        for (pair, word) in out().as_chunks_mut::<2>().0.iter_mut().zip(words) {
             let word = u64::from_le(word.load(Ordering::Acquire));
             *pair = [word as u32, (word >> 32) as u32];
         }
         true
     }
 
-    /// Loads the double words of a half of the lanes.
+    /// Loads the double words of consecutive lanes. Where it cannot, `out` is not asked for.
     #[inline(always)]
-    pub(crate) fn load64s(&self, address: u64, out: &mut [u64; HALF]) -> bool {
-        let Some(words) = self.words(address, HALF) else {
+    pub(crate) fn load64s<'o, const N: usize>(
+        &self,
+        address: u64,
+        out: impl FnOnce() -> &'o mut [u64; N],
+    ) -> bool {
+        let Some(words) = self.words(address, N) else {
             return false;
         };
-        for (out, word) in out.iter_mut().zip(words) {
+        for (out, word) in out().iter_mut().zip(words) {
             *out = u64::from_le(word.load(Ordering::Acquire));
         }
         true
     }
 
-    /// Stores the words of a half of the lanes.
+    /// Stores the words of consecutive lanes.
     #[inline(always)]
-    pub(crate) fn store32s(&self, address: u64, lanes: &[u32; HALF]) -> bool {
-        let Some(words) = self.words(address, HALF / 2) else {
+    pub(crate) fn store32s<const N: usize>(&self, address: u64, lanes: &[u32; N]) -> bool {
+        let Some(words) = self.words(address, N / 2) else {
             return false;
         };
         for (&[low, high], word) in lanes.as_chunks::<2>().0.iter().zip(words) {
@@ -169,10 +175,10 @@ impl<'a> Together<'a> {
         true
     }
 
-    /// Stores the double words of a half of the lanes.
+    /// Stores the double words of consecutive lanes.
     #[inline(always)]
-    pub(crate) fn store64s(&self, address: u64, lanes: &[u64; HALF]) -> bool {
-        let Some(words) = self.words(address, HALF) else {
+    pub(crate) fn store64s<const N: usize>(&self, address: u64, lanes: &[u64; N]) -> bool {
+        let Some(words) = self.words(address, N) else {
             return false;
         };
         for (&lane, word) in lanes.iter().zip(words) {

@@ -5,7 +5,7 @@ use super::cost;
 use super::lanes::LANES;
 use super::warp::{State, Votes, Warp};
 use super::watch::Watch;
-use crate::code::{Code, Function, NONE, Special};
+use crate::code::{Code, Function, NONE};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::memory::Spaces;
@@ -248,38 +248,5 @@ impl Block<'_, '_> {
             }
         }
         released
-    }
-
-    /// Where dynamic shared memory starts.
-    pub(crate) fn dynamic_shared_offset(&self) -> u32 {
-        self.grid
-            .entry
-            .static_shared_bytes
-            .next_multiple_of(self.grid.module.dynamic_shared_align)
-    }
-
-    /// A special register that is the same in all lanes.
-    pub(crate) fn uniform_special(&self, register: Special, warp: u32) -> u32 {
-        let config = self.grid.config;
-        match register {
-            Special::BlockSize(axis) => config.block[axis.index()],
-            Special::BlockIndex(axis) => self.index[axis.index()],
-            Special::GridSize(axis) => config.grid[axis.index()],
-            Special::Warp => warp,
-            Special::WarpCount => config.block.iter().product::<u32>().div_ceil(LANES as u32),
-            Special::Clock => self.grid.budget.used() as u32,
-            Special::ClockHigh => (self.grid.budget.used() >> 32) as u32,
-            Special::DynamicSharedBytes => config.dynamic_shared_bytes,
-            Special::TotalSharedBytes => self.spaces.shared.len() as u32,
-            Special::One => 1,
-            Special::Zero
-            | Special::ThreadIndex(_)
-            | Special::Lane
-            | Special::MaskEqual
-            | Special::MaskLess
-            | Special::MaskLessEqual
-            | Special::MaskGreater
-            | Special::MaskGreaterEqual => 0,
-        }
     }
 }

@@ -3,22 +3,14 @@
 use super::access::{View, addresses};
 use super::block::Block;
 use super::build::{Build, Guaranteed};
-use super::cost;
-use super::form::{Form, HALF};
+use super::form::Form;
 use super::lanes::{FULL, LANES, Registers};
-use super::warp::{Caller, Fragment, Frame, State, Warp};
+use super::warp::{Fragment, State, Warp};
 use super::watch::Watch;
 use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
-use crate::code::{NONE, Op, Reduction, Space, Special, Special64};
+use crate::code::{NONE, Op, Reduction, Space};
 use crate::fault::{Fault, FaultKind};
-use crate::limits::MAX_FRAME_BYTES;
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
-
-/// Most calls in progress in one thread.
-const MAX_CALLS: usize = 4096;
-
-/// Most registers of one class that a warp's calls may take together.
-const MAX_WARP_REGISTERS: u32 = 1 << 15;
 
 impl Block<'_, '_> {
     /// Runs a warp until none of its fragments can go on, or its slice of the budget is used up.
@@ -183,52 +175,11 @@ impl Block<'_, '_> {
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Special { d, register } => {
-                        let mask = |of: fn(u32) -> u32| -> [u32; LANES] {
-                            std::array::from_fn(|lane| of(lane as u32))
-                        };
-                        match register {
-                            Special::ThreadIndex(axis) => {
-                                let thread = &mut warp.thread[axis.index()];
-                                if thread.form.is_pattern() {
-                                    registers.put_form32(d, active, thread.form);
-                                } else {
-                                    registers.put32(d, active, &thread.lanes);
-                                }
-                            }
-                            Special::Lane => {
-                                registers.put_form32(d, active, Form::affine(0, HALF as u32, 1));
-                            }
-                            Special::MaskEqual => {
-                                registers.put32(d, active, &mask(|lane| 1 << lane));
-                            }
-                            Special::MaskLess => {
-                                registers.put32(d, active, &mask(|lane| (1 << lane) - 1));
-                            }
-                            Special::MaskLessEqual => {
-                                registers.put32(d, active, &mask(|lane| u32::MAX >> (31 - lane)));
-                            }
-                            Special::MaskGreater => {
-                                let value = mask(|lane| !(u32::MAX >> (31 - lane)));
-                                registers.put32(d, active, &value);
-                            }
-                            Special::MaskGreaterEqual => {
-                                registers.put32(d, active, &mask(|lane| u32::MAX << lane));
-                            }
-                            uniform => {
-                                if uniform == Special::Clock {
-                                    self.grid.budget.charge_roughly(1);
-                                }
-                                let value = self.uniform_special(uniform, warp.index);
-                                registers.put_form32(d, active, Form::uniform(value));
-                            }
-                        }
+                        let warp = (warp.index, &warp.thread);
+                        self.special(&mut registers, warp, (d, register), active);
                     }
                     Op::Special64 { d, register } => {
-                        let value = match register {
-                            Special64::Clock | Special64::Timer => self.grid.budget.clock(),
-                            Special64::Zero => 0,
-                        };
-                        registers.put_form64(d, active, Form::uniform(value));
+                        self.special64(&mut registers, (d, register), active);
                     }
                     Op::DynamicShared { d } => {
                         let offset = self.dynamic_shared_offset();
@@ -547,85 +498,6 @@ impl Block<'_, '_> {
                 pc += 1;
             }
         }
-    }
-
-    /// Enters `callee`; returns where it starts.
-    fn call(
-        &mut self,
-        warp: &mut Warp,
-        fragment: &mut Fragment,
-        callee: u32,
-        site: u32,
-    ) -> Result<u32, LaneFault> {
-        let code = self.grid.code;
-        let callee = code.behind(callee);
-        let lane = fragment.mask.trailing_zeros();
-        let (Some(function), Some(caller)) = (
-            code.functions.get(callee as usize),
-            code.functions.get(fragment.frame.function as usize),
-        ) else {
-            return Err(LaneFault {
-                kind: FaultKind::BadTarget(u64::from(callee)),
-                lane,
-            });
-        };
-        if function.start == NONE {
-            return Err(LaneFault {
-                kind: FaultKind::BadTarget(u64::from(callee)),
-                lane,
-            });
-        }
-        let outer = fragment.frame;
-        let frame = Frame {
-            function: callee,
-            r32: outer.r32 + caller.registers.r32,
-            r64: outer.r64 + caller.registers.r64,
-            pred: outer.pred + caller.registers.pred,
-            local: outer.local + caller.frame_bytes,
-        };
-        let too_deep = fragment.callers.len() >= MAX_CALLS
-            || u64::from(frame.local + function.frame_bytes) > MAX_FRAME_BYTES
-            || [
-                frame.r32 + function.registers.r32,
-                frame.r64 + function.registers.r64,
-                frame.pred + function.registers.pred,
-            ]
-            .iter()
-            .any(|count| *count > MAX_WARP_REGISTERS);
-        if too_deep {
-            return Err(LaneFault {
-                kind: FaultKind::StackOverflow {
-                    limit: MAX_FRAME_BYTES,
-                },
-                lane,
-            });
-        }
-        let mask = if warp.fragments.is_empty() {
-            FULL
-        } else {
-            fragment.mask
-        };
-        if !self.grid.budget.charge(cost::of_entering(function, mask)) {
-            let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
-            return Err(LaneFault { kind, lane });
-        }
-        warp.enter(frame, function, mask, self.grid.patterns);
-        if let Some(site) = code.sites.get(site as usize) {
-            warp.local.pass_all(
-                &site.arguments,
-                outer.local,
-                frame.local,
-                fragment.mask,
-                false,
-            );
-        }
-        fragment.callers.push(Caller {
-            return_pc: fragment.pc + 1,
-            site,
-            frame: outer,
-        });
-        fragment.frame = frame;
-        Ok(function.start)
     }
 }
 

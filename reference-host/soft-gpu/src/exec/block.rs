@@ -117,14 +117,14 @@ impl Block<'_, '_> {
         let mut warp = pool.pop().unwrap_or_default();
         for index in 0..warps {
             self.pay(start_cost, function)?;
-            warp.start(
+            let mut fragment = warp.start(
                 index,
                 self.grid.config.block,
                 function,
                 template,
                 self.grid.patterns,
             );
-            self.run_warp(&mut warp)?;
+            self.run_from(&mut warp, &mut fragment)?;
             // A warp that has ended lends its registers to the next.
             if !warp.fragments.is_empty() {
                 waiting.push(std::mem::replace(&mut warp, pool.pop().unwrap_or_default()));
@@ -151,10 +151,16 @@ impl Block<'_, '_> {
     }
 
     /// Charges the start of a block or a warp.
+    #[inline(always)]
     fn pay(&mut self, cost: u64, function: &Function) -> Result<(), Box<Fault>> {
         if self.grid.budget.charge(cost) {
             return Ok(());
         }
+        self.cannot_pay(function)
+    }
+
+    #[cold]
+    fn cannot_pay(&self, function: &Function) -> Result<(), Box<Fault>> {
         let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
         Err(self.fault(&Warp::default(), function.start, 0, kind))
     }

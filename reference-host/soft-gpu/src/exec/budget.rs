@@ -121,6 +121,7 @@ impl<'p> Budget<'p> {
 
     /// Charges work outside basic blocks; `false` when the budget does not cover it.
     #[must_use]
+    #[inline]
     pub(crate) fn charge(&mut self, cost: u64) -> bool {
         if let Some(rest) = self.slice_left.checked_sub(cost) {
             self.slice_left = rest;

@@ -15,15 +15,25 @@ use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
 impl Block<'_, '_> {
     /// Runs a warp until none of its fragments can go on, or its slice of the budget is used up.
     pub(crate) fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
+        match warp.next() {
+            Some(mut fragment) => self.run_from(warp, &mut fragment),
+            None => Ok(()),
+        }
+    }
+
+    /// Does the same, `fragment` first. Most warps have no other from start to end, so that it need not go through their lists.
+    pub(crate) fn run_from(
+        &mut self,
+        warp: &mut Warp,
+        fragment: &mut Fragment,
+    ) -> Result<(), Box<Fault>> {
         self.grid.budget.begin_slice();
         self.gives_way = false;
-        while !self.gives_way
-            && let Some(mut fragment) = warp.next()
-        {
+        loop {
             let outcome = match self.processor {
                 #[cfg(target_arch = "x86_64")]
-                pulp::Arch::V3(build) => self.run_fragment(build, warp, &mut fragment),
-                _ => self.run_fragment(Guaranteed, warp, &mut fragment),
+                pulp::Arch::V3(build) => self.run_fragment(build, warp, fragment),
+                _ => self.run_fragment(Guaranteed, warp, fragment),
             };
             if warp.released != 0
                 && let Some(watch) = &mut self.watch
@@ -33,10 +43,16 @@ impl Block<'_, '_> {
             }
             warp.released = 0;
             if let Err(LaneFault { kind, lane }) = outcome {
-                return Err(self.fault(warp, self.blamed(&fragment), lane, kind));
+                return Err(self.fault(warp, self.blamed(fragment), lane, kind));
+            }
+            if self.gives_way {
+                return Ok(());
+            }
+            match warp.next() {
+                Some(next) => *fragment = next,
+                None => return Ok(()),
             }
         }
-        Ok(())
     }
 
     /// Runs a fragment; afterwards it has ended, or has been put back into the warp.

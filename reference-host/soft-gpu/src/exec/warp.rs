@@ -99,7 +99,8 @@ pub(crate) struct Caller {
 const PATIENCE: u32 = 1 << 12;
 
 impl Warp {
-    /// Makes this the warp `index` of a block, about to enter the kernel whose registers `template` has prepared.
+    /// Makes this the warp `index` of a block, with the registers that `template` has prepared; returns its only fragment, about to enter
+    /// the kernel.
     ///
     /// A warp that has run this launch's kernel before only needs some of its registers cleared.
     pub(crate) fn start(
@@ -109,7 +110,7 @@ impl Warp {
         function: &Function,
         template: &Self,
         patterns: bool,
-    ) {
+    ) -> Fragment {
         self.index = index;
         self.number_threads(block, patterns);
         if self.r32.len() < template.r32.len()
@@ -133,8 +134,9 @@ impl Warp {
         self.copies.clear();
         self.patience = 0;
         self.grace = 0;
-        self.turn = 0;
-        self.begin(function.start, template.frame());
+        self.turn = 1;
+        self.fragments.clear();
+        self.all(function.start, template.frame())
     }
 
     /// The frame of the kernel itself.
@@ -155,22 +157,22 @@ impl Warp {
             ..Self::default()
         };
         template.enter(template.frame(), function, FULL, patterns);
-        template.begin(function.prologue, template.frame());
+        let fragment = template.all(function.prologue, template.frame());
+        template.park(fragment);
         template
     }
 
-    /// All living lanes start at `pc`.
-    fn begin(&mut self, pc: u32, frame: Frame) {
-        self.fragments.clear();
-        let mask = self.alive;
-        self.fragments.push(Fragment {
+    /// All living lanes, about to run what stands at `pc`.
+    #[inline(always)]
+    fn all(&self, pc: u32, frame: Frame) -> Fragment {
+        Fragment {
             pc,
-            mask,
+            mask: self.alive,
             state: State::Ready,
             frame,
             callers: Vec::new(),
             last_turn: 0,
-        });
+        }
     }
 
     /// Sets which lanes exist and which thread each is.

@@ -30,12 +30,17 @@ fn random_rows(seed: u64, threads: usize) -> Vec<[u32; 4]> {
 #[test]
 fn shuffles() {
     for mode in ["up", "down", "bfly", "idx"] {
-        for seed in 0..40 {
+        for seed in 0..104 {
             let mut rows = random_rows(seed, 32);
+            // From here on every distance, with higher bits that do not count, the same for all lanes.
+            if let Some(distance) = seed.checked_sub(40) {
+                rows.iter_mut().for_each(|row| row[1] = distance as u32);
+            }
             // Half of the runs use one segment for all lanes, as compilers do.
-            if seed % 2 == 0 {
+            if seed % 2 == 0 || seed >= 40 {
                 let clamp = if mode == "up" { 0 } else { 31 };
                 let segment = [0, 16, 24, 28, 30, 31][seed as usize / 2 % 6];
+                let segment = if seed < 40 { segment } else { 0 };
                 rows.iter_mut()
                     .for_each(|row| row[2] = segment << 8 | clamp);
             }

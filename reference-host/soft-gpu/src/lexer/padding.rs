@@ -12,10 +12,7 @@ pub(super) fn after_padding(source: &[u8], mut at: usize) -> Result<usize, usize
         let rest = source.get(at..).unwrap_or_default();
         match rest {
             [b' ' | b'\t' | b'\r' | b'\n' | b'\x0c', ..] => at = at.saturating_add(blanks(rest)),
-            [b'/', b'/', comment @ ..] => {
-                let length = line_end(comment);
-                at = at.saturating_add(length).saturating_add(2);
-            }
+            [b'/', b'/', ..] => at = at.saturating_add(line_comments(rest)),
             [b'/', b'*', comment @ ..] => match comment_end(comment) {
                 Some(length) => at = at.saturating_add(length).saturating_add(4),
                 None => return Err(at),
@@ -29,8 +26,25 @@ pub(super) fn after_padding(source: &[u8], mut at: usize) -> Result<usize, usize
     }
 }
 
+/// The length of the line comment that `rest` starts with and of all that follow line by line.
+fn line_comments(rest: &[u8]) -> usize {
+    let mut left = rest;
+    while let [b'/', b'/', comment @ ..] = left {
+        left = comment.get(line_end(comment)..).unwrap_or_default();
+        match left {
+            [b'\n', next @ ..] if next.starts_with(b"//") => left = next,
+            _ => break,
+        }
+    }
+    rest.len().saturating_sub(left.len())
+}
+
 /// How many bytes stand before the next line feed or the end.
+#[inline]
 fn line_end(comment: &[u8]) -> usize {
+    if comment.first() == Some(&b'\n') {
+        return 0;
+    }
     let near = comment.iter().take(NEAR).position(|byte| *byte == b'\n');
     near.or_else(|| memchr::memchr(b'\n', comment))
         .unwrap_or(comment.len())

@@ -33,6 +33,12 @@ impl<'s> Parser<'s> {
                 }
                 self.cursor.advance()?;
                 let second = self.element()?;
+                if matches!(second.kind, OperandKind::Sink)
+                    && !matches!(first.kind, OperandKind::Sink)
+                {
+                    // `d|_` is `d`, for every instruction and operand.
+                    return Ok(first);
+                }
                 if !may_pair(second.kind) {
                     return Err(failure_at(second.pos, second_of_pair()));
                 }

@@ -87,10 +87,15 @@ pub(super) fn variables<'s>(
     }
 }
 
-/// Any number of `.align N` after `align`: the assembler takes them before a state space and after it. The strictest counts.
+/// Any number of `.align N` after `align`: the assembler takes them before a state space and after it. The strictest counts,
+/// but none may be a bad one: then that is given, for the verifier to refuse.
 pub(super) fn alignments(cursor: &mut Cursor<'_>, mut align: Option<u64>) -> Parse<Option<u64>> {
     while let Some(more) = alignment(cursor)? {
-        align = Some(align.map_or(more, |align| align.max(more)));
+        align = match align {
+            Some(bad) if !bad.is_power_of_two() => align,
+            Some(align) if more.is_power_of_two() => Some(align.max(more)),
+            _ => Some(more),
+        };
     }
     Ok(align)
 }

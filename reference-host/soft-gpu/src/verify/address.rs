@@ -210,6 +210,17 @@ impl<'a> Body<'a> {
         offset: i64,
     ) -> Checked<(Space, Address)> {
         let wide_only = matches!(space, Space::Generic | Space::Global);
+        let (slot, ty) = match ty {
+            // The assembler takes addresses of 16 bits for any space.
+            Type::B16 | Type::U16 | Type::S16 => {
+                let wide = self.fresh(Type::B64, name.pos)?;
+                let low = self.fresh(Type::B32, name.pos)?;
+                self.lane(LaneOp::Low16, low, slot, 0, 0);
+                self.lane(LaneOp::ZeroExtend, wide, low, 0, 0);
+                (wide, Type::B64)
+            }
+            _ => (slot, ty),
+        };
         let narrow = match ty {
             Type::B64 | Type::U64 | Type::S64 => false,
             Type::B32 | Type::U32 | Type::S32 if !wide_only => true,

@@ -75,8 +75,12 @@ impl<'a> Modifiers<'a> {
         let Some(word) = self.all.get(at).filter(|word| of_opcode(word)) else {
             return true;
         };
-        match word.text {
-            "cta" | "cluster" | "warp" => at == 0,
+        match (self.opcode.text, word.text) {
+            (_, "cta" | "cluster" | "warp") | ("wmma", "load" | "store" | "mma") => at == 0,
+            ("cp", "async") => {
+                at == 0 || self.all.first().is_some_and(|first| first.text == "reduce")
+            }
+            ("cp", "mbarrier") => at == 1,
             _ => self.all.iter().take(at).all(of_opcode),
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct Verifier<'a> {
     pub(crate) declared: Vec<DeclaredFunction<'a>>,
     /// Variables of the module in `.global` and `.const` space.
     pub(crate) globals: HashMap<&'a str, KnownVariable>,
+    /// Names of dynamic shared memory and the types that they were first declared with.
+    pub(crate) dynamic_shared: HashMap<&'a str, &'a str>,
     /// Calls and address takings of functions, to check that each is defined.
     pub(crate) used: Vec<(u32, Name<'a>)>,
 }
@@ -84,6 +86,7 @@ impl<'a> Verifier<'a> {
             running: NONE,
             declared: Vec::new(),
             globals: HashMap::new(),
+            dynamic_shared: HashMap::new(),
             used: Vec::new(),
         }
     }

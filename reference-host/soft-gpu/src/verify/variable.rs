@@ -61,7 +61,7 @@ impl<'a> Verifier<'a> {
         wide_type_version(variable.ty, self.ast.version)?;
         let symbol = match variable.space {
             VarSpace::Global | VarSpace::Const => return self.initialised(variable, None),
-            // Names of dynamic shared memory may be declared again.
+            // Names of dynamic shared memory may be declared again, of the same type.
             VarSpace::Shared
                 if is_dynamic(variable)
                     && matches!(
@@ -69,9 +69,21 @@ impl<'a> Verifier<'a> {
                         Some(Resolved::Symbol(Symbol::DynamicShared))
                     ) =>
             {
+                if self.dynamic_shared.get(variable.name.text) != Some(&variable.ty.text) {
+                    return fail(
+                        variable.name.pos,
+                        SemanticError::DeclarationMismatch(variable.name.text.to_owned()),
+                    );
+                }
                 return self.shared(variable, true).map(drop);
             }
-            VarSpace::Shared => self.shared(variable, true)?,
+            VarSpace::Shared => {
+                if is_dynamic(variable) {
+                    let types = &mut self.dynamic_shared;
+                    types.insert(variable.name.text, variable.ty.text);
+                }
+                self.shared(variable, true)?
+            }
             VarSpace::Reg | VarSpace::Local | VarSpace::Param => {
                 return fail(
                     variable.name.pos,

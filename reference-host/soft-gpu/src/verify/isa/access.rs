@@ -7,6 +7,8 @@
 use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
+use super::super::special::special;
+use super::super::symbols::Symbol;
 use super::convert::settle;
 use super::wide;
 use crate::ast::{Operand, OperandKind};
@@ -28,6 +30,17 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     qualifiers.operands(body, &inst)?;
     let targets = elements(body, inst.operand(0)?, count)?;
     let (space, address) = body.address_or_unified(inst.operand(1)?, qualifiers.space)?;
+    let other = match qualifiers.space_word {
+        Some("param::func") => Some(Space::KernelParam),
+        Some("param::entry") => Some(Space::Frame),
+        _ => None,
+    };
+    if body.entry && other == Some(space) {
+        // In a kernel, its own parameters are told from those of the calls that it makes.
+        return inst
+            .modifiers
+            .clash(qualifiers.space_word.unwrap_or_default());
+    }
     if ty == Type::B128 {
         let target = inst.operand(0)?;
         let d = body.dest(target, ty)?;
@@ -55,6 +68,7 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             },
         );
     }
+    alike(body, targets)?;
     for target in targets {
         if count > 1 && is_sink(target) {
             registers.push(body.fresh(ty, target.pos)?);
@@ -116,6 +130,7 @@ pub(super) fn st<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         return inst.modifiers.unsupported(format!("type .{}", ty.word()));
     };
     let mut registers = Vec::with_capacity(count);
+    alike(body, sources)?;
     for source in sources {
         whole(body, &inst, source)?;
         let (slot, declared) = body.source_wider(source, ty)?;
@@ -195,7 +210,13 @@ impl<'a> Qualifiers<'a> {
         if let Some(kind) = kind {
             inst.modifiers.refuse(unordered_spaces(kind))?;
         }
+        if !load && space_word == Some("param::entry") {
+            return inst.modifiers.clash("param::entry");
+        }
         let read_only = load && !weaker && inst.modifiers.take("nc");
+        if read_only {
+            body.requires(pos, ".nc", 32, (3, 1))?;
+        }
         if read_only && ordering.is_some() {
             return inst.modifiers.clash("nc");
         }
@@ -421,12 +442,33 @@ fn is_sink(operand: &Operand<'_>) -> bool {
 /// A 128-bit register may hold fewer bits; that is not implemented.
 fn whole<'a>(body: &mut Body<'a>, inst: &Inst<'a>, operand: &Operand<'a>) -> Checked<()> {
     if let OperandKind::Name(name) = operand.kind
-        && super::super::special::special(name.text, None).is_none()
-        && let super::super::symbols::Symbol::Register { ty: Type::B128, .. } = body.symbol(name)?
+        && special(name.text, None).is_none()
+        && let Symbol::Register { ty: Type::B128, .. } = body.symbol(name)?
     {
         return inst
             .modifiers
             .unsupported("a register wider than its type of 128 bits");
+    }
+    Ok(())
+}
+
+/// Refuses a vector of registers of different widths, which [`Body::dest_wider`] would take one by one.
+fn alike<'a>(body: &mut Body<'a>, parts: &[Operand<'a>]) -> Checked<()> {
+    let mut width = None;
+    for part in parts {
+        let OperandKind::Name(name) = part.kind else {
+            continue;
+        };
+        if special(name.text, None).is_some() {
+            continue;
+        }
+        let Symbol::Register { ty, .. } = body.symbol(name)? else {
+            continue;
+        };
+        let first = *width.get_or_insert(ty);
+        if first.bytes() != ty.bytes() {
+            return Body::mismatch(name, ty, first);
+        }
     }
     Ok(())
 }

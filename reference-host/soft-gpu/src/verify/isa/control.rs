@@ -222,7 +222,13 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let (callee, results, params) = match body.symbol(callee_name)? {
         Symbol::Function(index) => {
             if let Some(prototype) = parts.prototype {
-                body.symbol(prototype)?;
+                return fail(
+                    prototype.pos,
+                    SemanticError::CallMismatch {
+                        name: callee_name.text.to_owned(),
+                        reason: "a call by name has no prototype",
+                    },
+                );
             }
             let called = body.declared.get(index as usize);
             if called.is_some_and(|called| called.entry) {

@@ -82,7 +82,8 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.arity(2)?;
     rules::check(body, &inst, form, to, from)?;
     let pos = inst.opcode.pos;
-    // A register of `.bf16` is never wider than that.
+    // With `.bf16`, no register is wider than its type.
+    let exact = to == Type::Bf16 || from == Type::Bf16;
     let special = if to.is_integer() && from.is_integer() {
         body.special_whole(inst.operand(1)?)?
     } else {
@@ -90,12 +91,13 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     };
     let (source, declared) = match (special, from) {
         (Some((slot, ty)), _) if ty.bytes() >= from.bytes() => (slot, ty),
-        (_, Type::Bf16) => (body.source(inst.operand(1)?, from)?, from),
+        _ if exact => (body.source(inst.operand(1)?, from)?, from),
         _ => body.source_wider(inst.operand(1)?, from)?,
     };
-    let (d, d_type) = match to {
-        Type::Bf16 => (body.dest(inst.operand(0)?, to)?, to),
-        _ => body.dest_wider(inst.operand(0)?, to)?,
+    let (d, d_type) = if exact {
+        (body.dest(inst.operand(0)?, to)?, to)
+    } else {
+        body.dest_wider(inst.operand(0)?, to)?
     };
     let mut source = canonical(body, source, declared, from, pos)?;
     if form.flush && from == Type::F32 {

@@ -180,6 +180,7 @@ pub(super) fn shr<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
 }
 
 pub(super) fn shf<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    body.requires(inst.opcode.pos, "shf", 32, (3, 1))?;
     let left = inst.modifiers.need_one(&["l", "r"], "one of .l, .r")? == "l";
     let wrap = inst
         .modifiers

@@ -6,6 +6,7 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
+use super::super::special::special;
 use super::access::cluster_space;
 use super::moves::moved;
 use crate::ast::OperandKind;
@@ -20,7 +21,19 @@ pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let ty = inst.modifiers.type_of(&[Type::U64])?;
     inst.modifiers.end()?;
     inst.arity(2)?;
-    let a = moved(body, inst.operand(1)?, ty)?;
+    let from = inst.operand(1)?;
+    if let OperandKind::Name(name) = from.kind
+        && special(name.text, None).is_some()
+    {
+        return fail(
+            name.pos,
+            SemanticError::OperandForm {
+                expected: "a register, a variable or an integer",
+                found: "a special register, which only `mov` takes",
+            },
+        );
+    }
+    let a = moved(body, from, ty)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     if space == Space::Global {
         body.lane(LaneOp::Mov64, d, a, 0, 0);

@@ -158,20 +158,6 @@ fn one_or_pair<'a>(
     }
 }
 
-/// A source of bits that any register of the width may give, but no floating-point literal.
-fn untyped<'a>(body: &mut Body<'a>, operand: &Operand<'a>, ty: Type) -> Checked<u32> {
-    if matches!(operand.kind, OperandKind::Float(_)) {
-        return fail(
-            operand.pos,
-            SemanticError::OperandForm {
-                expected: "a register or an integer",
-                found: "a floating-point literal",
-            },
-        );
-    }
-    body.source(operand, ty)
-}
-
 pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.requires(body, "", (6, 0), 30)?;
     need_sync(&mut inst)?;
@@ -188,9 +174,9 @@ pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(5)?;
     let (first, second) = one_or_pair(body, inst.operand(0)?);
-    let a = untyped(body, inst.operand(1)?, Type::B32)?;
-    let b = untyped(body, inst.operand(2)?, Type::B32)?;
-    let c = untyped(body, inst.operand(3)?, Type::B32)?;
+    let a = body.source(inst.operand(1)?, Type::B32)?;
+    let b = body.source(inst.operand(2)?, Type::B32)?;
+    let c = body.source(inst.operand(3)?, Type::B32)?;
     let members = body.source(inst.operand(4)?, Type::U32)?;
     let d = body.dest(first, Type::B32)?;
     let p = match second {
@@ -243,7 +229,7 @@ pub(super) fn matching<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<(
     inst.modifiers.end()?;
     inst.arity(3)?;
     let (first, second) = one_or_pair(body, inst.operand(0)?);
-    let a = untyped(body, inst.operand(1)?, ty)?;
+    let a = body.source(inst.operand(1)?, ty)?;
     let members = body.source(inst.operand(2)?, Type::U32)?;
     let d = body.dest(first, Type::U32)?;
     let p = match second {

@@ -45,6 +45,11 @@ impl Copies {
         self.committed = [0; LANES];
     }
 
+    /// Instructions that a wait has to look at.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// `cp.async.commit_group`
     pub(crate) fn commit(&mut self, active: u32) {
         for lane in lanes_of(active) {

@@ -132,7 +132,9 @@ impl Block<'_, '_> {
         }
         pool.push(warp);
         while !waiting.is_empty() {
-            if !waiting.iter().any(Warp::is_ready) && !self.release(&mut waiting) {
+            // What is ready here has given way: it may wait for threads that a barrier holds.
+            let ready = waiting.iter().any(Warp::is_ready);
+            if !self.release(&mut waiting, ready) && !ready {
                 return Err(self.deadlock(&waiting));
             }
             let mut at = 0;
@@ -185,9 +187,9 @@ impl Block<'_, '_> {
 
     /// Releases the threads of every barrier that is complete; whether any was.
     ///
-    /// Only called when no warp can run. Threads that have exited no longer count, and a warp all of whose remaining lanes
-    /// wait counts as a whole one.
-    fn release(&mut self, warps: &mut [Warp]) -> bool {
+    /// Threads that have exited no longer count, and a warp all of whose remaining lanes wait counts as a whole one. As long as
+    /// `more` may come, more than the count that a barrier asks for stay: some of them wait for the next turn, and it is not known which.
+    fn release(&mut self, warps: &mut [Warp], more: bool) -> bool {
         let mut released = false;
         let mut waited_at = 0u32;
         for fragment in warps.iter().flat_map(|warp| &warp.fragments) {
@@ -231,7 +233,12 @@ impl Block<'_, '_> {
             } else {
                 count
             };
-            if !(count == NONE && everyone) && present + arrived < needed {
+            let complete = if more {
+                count != NONE && present + arrived == needed
+            } else {
+                (count == NONE && everyone) || present + arrived >= needed
+            };
+            if !complete {
                 continue;
             }
             // What arrived beyond need is there for the next turn.

@@ -21,6 +21,8 @@ pub(crate) struct Printed {
     pub(crate) arguments: u32,
     /// Bytes of guest memory that were read.
     pub(crate) bytes_read: usize,
+    /// Decimals that conversions of floating-point numbers asked for: each takes far longer than a byte of text.
+    pub(crate) decimals: usize,
 }
 
 /// Longest text of one call; what goes beyond is dropped.
@@ -31,6 +33,9 @@ const MAX_STRING_BYTES: usize = 64 * 1024;
 
 /// Largest field width and precision; larger ones count as this.
 const MAX_WIDTH: usize = 4096;
+
+/// Decimals of a floating-point number whose directive names no precision.
+const DEFAULT_PRECISION: usize = 6;
 
 /// Formats the string at `format` with the arguments packed at `arguments`, each at a multiple of its size.
 pub(crate) fn printf<G: Guest>(
@@ -239,6 +244,8 @@ impl<G: Guest> Printer<'_, G> {
             b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
                 let value = f64::from_bits(self.argument(8)?);
                 let sign = directive.sign(value.is_sign_negative());
+                let decimals = directive.precision.unwrap_or(DEFAULT_PRECISION);
+                self.printed.decimals = self.printed.decimals.saturating_add(decimals);
                 let mut text = directive.float(value.abs());
                 let upper = directive.conversion.is_ascii_uppercase();
                 if upper {
@@ -320,11 +327,11 @@ impl Directive {
         }
         match self.conversion.to_ascii_lowercase() {
             b'f' => {
-                let precision = self.precision.unwrap_or(6);
+                let precision = self.precision.unwrap_or(DEFAULT_PRECISION);
                 let text = format!("{value:.precision$}");
                 self.with_point(text, precision)
             }
-            b'e' => self.scientific(value, self.precision.unwrap_or(6)),
+            b'e' => self.scientific(value, self.precision.unwrap_or(DEFAULT_PRECISION)),
             b'g' => self.shortest(value),
             _ => self.hexadecimal(value),
         }
@@ -347,7 +354,7 @@ impl Directive {
 
     /// `%g`: the exponent decides between the two forms, and trailing zeros go.
     fn shortest(&self, value: f64) -> String {
-        let digits = self.precision.unwrap_or(6).max(1);
+        let digits = self.precision.unwrap_or(DEFAULT_PRECISION).max(1);
         let (_, exponent) = split_scientific(value, digits.saturating_sub(1));
         let scientific = exponent < -4 || usize::try_from(exponent).is_ok_and(|e| e >= digits);
         let (number, tail) = if scientific {

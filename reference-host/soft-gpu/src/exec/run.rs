@@ -65,6 +65,9 @@ impl Block<'_, '_> {
         fragment: &mut Fragment,
     ) -> Result<(), LaneFault> {
         let code = self.grid.code;
+        // Fragments are compared and set aside with all of their callers.
+        let callers = fragment.callers.len() as u64;
+        self.grid.budget.charge_roughly(callers / 16);
         let mut pc = fragment.pc;
         'frame: loop {
             let frame = fragment.frame;
@@ -337,6 +340,8 @@ impl Block<'_, '_> {
                     }
                     Op::AsyncCommit => warp.copies.commit(active),
                     Op::AsyncWait { groups } => {
+                        let looked_at = warp.copies.outstanding() as u64;
+                        self.grid.budget.charge_roughly(4 * looked_at);
                         let mut view = View {
                             spaces: &mut self.spaces,
                             local: &mut warp.local,

@@ -13,6 +13,12 @@ use crate::memory::resolve;
 /// Units that a call costs beside what it prints.
 const CALL_COST: u64 = 16;
 
+/// Units that a decimal of a floating-point number costs, which may need exact arithmetic of a thousand digits.
+const DECIMAL_COST: u64 = 3;
+
+/// Bytes of the heap that a unit clears: `malloc` of much memory takes long.
+const CLEARED_BYTES: u64 = 128;
+
 /// Longest text of a failed assertion, each of its parts.
 const MAX_ASSERT_BYTES: usize = 1024;
 
@@ -39,12 +45,17 @@ impl<'g, 'm> Block<'g, 'm> {
                     let mut guest = self.guest(local, frame, lane);
                     let printed = printf::printf(&mut guest, format, arguments)?;
                     cost += (printed.text.len() + printed.bytes_read) as u64 / 4;
+                    cost += DECIMAL_COST * printed.decimals as u64;
                     self.spaces.output.write(&printed.text);
                     local.write(lane, u64::from(frame + 32), 4, u64::from(printed.arguments));
                 }
                 Runtime::Malloc => {
                     let limit = u64::from(self.grid.config.heap_bytes);
-                    let address = self.spaces.heap.malloc(argument(local, 0), limit);
+                    let bytes = argument(local, 0);
+                    let address = self.spaces.heap.malloc(bytes, limit);
+                    if address != 0 {
+                        cost += bytes / CLEARED_BYTES;
+                    }
                     local.write(lane, u64::from(frame + 16), 8, address);
                 }
                 Runtime::Free => {

@@ -353,3 +353,82 @@ fn the_watchdog_charges_for_what_a_launch_makes_the_device_do() {
         );
     }
 }
+
+/// Work whose size a kernel chooses is charged by its size: much of it runs into the watchdog where as many small pieces do not.
+#[test]
+fn work_is_charged_by_its_size() {
+    let repeat = |times: u32, code: &str| {
+        format!(
+            "mov.u32 %r9, 0;\nAGAIN:\n{code}\nadd.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, {times}; @%p1 bra AGAIN;"
+        )
+    };
+    let malloc = |bytes: u32| {
+        let before = ".extern .func (.param .b64 r) malloc(.param .b64 bytes); .extern .func free(.param .b64 address);";
+        let code = format!(
+            "{{ .param .b64 a; .param .b64 b; st.param.b64 [a], {bytes}; call (b), malloc, (a); ld.param.b64 %u1, [b]; }}
+             {{ .param .b64 a; st.param.b64 [a], %u1; call free, (a); }}"
+        );
+        (before.to_owned(), repeat(100, &code))
+    };
+    let print = |format: &str| {
+        let bytes: Vec<String> = format
+            .bytes()
+            .chain([0])
+            .map(|byte| byte.to_string())
+            .collect();
+        let before = format!(
+            ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 values);
+             .global .b8 format[] = {{{}}}; .global .f64 value = 1e-300;",
+            bytes.join(", ")
+        );
+        let code = "{ .param .b64 a; .param .b64 b; .param .b32 c; mov.b64 %u1, format; cvta.global.u64 %u1, %u1; st.param.b64 [a], %u1;
+             mov.b64 %u1, value; cvta.global.u64 %u1, %u1; st.param.b64 [b], %u1; call (c), vprintf, (a, b); }";
+        (before, repeat(100, code))
+    };
+    let copies = |count: u32| {
+        let code = format!(
+            "mov.u32 %r1, to; mov.u32 %r2, 0;
+             MORE: cp.async.ca.shared.global [%r1], [%data], 4; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {count}; @%p2 bra MORE;
+             cp.async.commit_group;\n{}",
+            repeat(1000, "cp.async.wait_group 1;")
+        );
+        (".shared .align 4 .b32 to;".to_owned(), code)
+    };
+    let depth = |calls: u32| {
+        let loops = repeat(10_000, "bar.warp.sync -1;");
+        let before = format!(
+            ".func f(.param .b32 left);
+             .func f(.param .b32 left) {{ .reg .b32 %r<10>; .reg .pred %p<2>; ld.param.b32 %r1, [left];
+             setp.eq.u32 %p1, %r1, 0; @%p1 bra BOTTOM; sub.u32 %r1, %r1, 1;
+             {{ .param .b32 a; st.param.b32 [a], %r1; call f, (a); }} ret;\nBOTTOM: {loops} ret; }}"
+        );
+        let code = format!("{{ .param .b32 a; st.param.b32 [a], {calls}; call f, (a); }}");
+        (before, code)
+    };
+    for (large, small) in [
+        (malloc(1 << 20), malloc(16)),
+        (print("%.4000g"), print("%.4g")),
+        (copies(255), copies(1)),
+        (depth(1900), depth(1)),
+    ] {
+        let launch = |(before, code): (String, String)| {
+            let mut kernel = Kernel::new(&before, &code);
+            kernel.config.instruction_budget = 300_000;
+            (
+                kernel
+                    .try_run(&mut [0; 4])
+                    .map_err(|error| error.to_string()),
+                code,
+            )
+        };
+        let (outcome, code) = launch(small);
+        assert_eq!(outcome, Ok(()), "{code}");
+        let (outcome, code) = launch(large);
+        assert!(
+            outcome
+                .as_ref()
+                .is_err_and(|error| error.contains("watchdog")),
+            "{code}: {outcome:?}"
+        );
+    }
+}

@@ -124,3 +124,42 @@ fn barriers_of_some_threads() {
     let expected: Vec<u32> = (0..100).map(|t| if t < 40 { 40 } else { 0 }).collect();
     assert_eq!(kernel.run(100), expected);
 }
+
+/// A warp spins until others, which meet at a barrier of their own first, say go: it must not keep them from meeting.
+#[test]
+fn barriers_of_some_warps_while_another_spins() {
+    let spins = [
+        // On a flag.
+        (
+            "mov.u32 %r2, 0;",
+            "WAIT: ld.volatile.shared.u32 %r1, [flag]; setp.eq.u32 %p2, %r1, 0; @%p2 bra WAIT;",
+            "@%p3 st.volatile.shared.u32 [flag], 1;",
+        ),
+        // On a barrier in memory.
+        (
+            "mov.u32 %r2, flag; setp.eq.u32 %p4, %t, 0; @%p4 mbarrier.init.shared.b64 [%r2], 2;",
+            "WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0; @!%p2 bra WAIT;",
+            "@%p3 mbarrier.arrive.shared.b64 _, [%r2];",
+        ),
+    ];
+    for (prepare, wait, go) in spins {
+        // The one that spins comes before the others, and after them.
+        for spinner in [0, 2] {
+            let code = format!(
+                "{prepare}\nbar.sync 0; shr.u32 %r3, %t, 5; setp.eq.u32 %p1, %r3, {spinner}; @%p1 bra WAIT;\n\
+                 and.b32 %r4, %t, 31; setp.eq.u32 %p3, %r4, 0; st.global.u32 [%mine], 1; bar.sync 1, 64;\n\
+                 xor.b32 %r5, %r3, {}; shl.b32 %r5, %r5, 5; add.u32 %r5, %r5, %r4; mad.wide.u32 %u1, %r5, 4, %data;\n\
+                 ld.global.u32 %r6, [%u1]; add.u32 %r6, %r6, 1; bar.sync 1, 64; st.global.u32 [%mine], %r6;\n{go}\nbra END;\n\
+                 {wait}\nst.global.u32 [%mine], 7;\nEND:",
+                // The numbers of the two others differ in these bits.
+                if spinner == 0 { 1 ^ 2 } else { 1 }
+            );
+            let mut kernel = Kernel::new(".shared .align 8 .b64 flag;", &code).block(96);
+            kernel.config.instruction_budget = 1 << 22;
+            let expected: Vec<u32> = (0..96u32)
+                .map(|thread| if thread / 32 == spinner { 7 } else { 2 })
+                .collect();
+            assert_eq!(kernel.run(96), expected, "{wait} of warp {spinner}");
+        }
+    }
+}

@@ -83,18 +83,43 @@ pub(crate) enum VarSpace {
 pub(crate) struct Variable<'s> {
     pub(crate) linkage: Linkage,
     pub(crate) space: VarSpace,
-    /// `.align N`, as written.
-    pub(crate) align: Option<u64>,
     /// Element count of a vector type: 1, 2 or 4 (`.v2`, `.v4`).
     pub(crate) vector: u8,
     /// The type's word without its dot, for example `b32`, `pred`; not yet checked.
     pub(crate) ty: Name<'s>,
     pub(crate) name: Name<'s>,
+    /// Apart, since of many variables few have any of it.
+    pub(crate) extras: Option<Box<VariableExtras<'s>>>,
+}
+
+/// What a declaration may say of its variable besides.
+#[derive(Debug, Default)]
+pub(crate) struct VariableExtras<'s> {
+    /// `.align N`, as written.
+    pub(crate) align: Option<u64>,
     /// `name<N>` declares `name0 … name(N-1)`.
     pub(crate) count: Option<u64>,
     /// Array dimensions; `None` inside is an unsized `[]`. Empty for a scalar.
     pub(crate) dims: Vec<Option<u64>>,
     pub(crate) init: Option<Init<'s>>,
+}
+
+impl<'s> Variable<'s> {
+    pub(crate) fn align(&self) -> Option<u64> {
+        self.extras.as_ref()?.align
+    }
+
+    pub(crate) fn count(&self) -> Option<u64> {
+        self.extras.as_ref()?.count
+    }
+
+    pub(crate) fn dims(&self) -> &[Option<u64>] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.dims)
+    }
+
+    pub(crate) fn init(&self) -> Option<&Init<'s>> {
+        self.extras.as_ref()?.init.as_ref()
+    }
 }
 
 /// An initialiser of a `.global` or `.const` variable: a flat list of leaves in source order.
@@ -268,6 +293,17 @@ pub(crate) struct Operand<'s> {
     pub(crate) kind: OperandKind<'s>,
 }
 
+/// An integer in as few bytes as it needs: aligned to 16 it would make every operand larger.
+#[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed(8))]
+pub(crate) struct Wide(pub(crate) i128);
+
+impl Wide {
+    pub(crate) fn get(self) -> i128 {
+        self.0
+    }
+}
+
 /// What an operand can look like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OperandKind<'s> {
@@ -278,7 +314,7 @@ pub(crate) enum OperandKind<'s> {
     /// `!%p1`.
     Not(Name<'s>),
     /// An integer constant expression, already evaluated.
-    Int(i128),
+    Int(Wide),
     Float(FloatLit),
     /// `tmp+4` outside brackets.
     NameOffset(Name<'s>, i64),

@@ -55,11 +55,11 @@ impl Placed {
 /// A `.shared` variable and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedShared {
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     /// Number of the kernel that alone has it, or [`NONE`](crate::code::NONE).
     pub(crate) kernel: u32,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
+    pub(crate) offset: u32,
+    pub(crate) bytes: u32,
 }
 
 /// The initial bytes of all variables of a space: zero but for what initialisers say, so that large empty arrays take no memory here.

@@ -9,6 +9,7 @@ use soft_gpu::Module;
 
 use crate::Outcome;
 use crate::measure::{busy, figure, paired};
+use crate::shapes::SHAPES;
 
 /// Every PTX file among the fixtures, and the largest by themselves.
 pub(crate) fn compilers_output(rounds: usize) -> Outcome {
@@ -65,6 +66,54 @@ pub(crate) fn padding(rounds: usize) -> Outcome {
     }
     Ok(())
 }
+
+/// The sources that are as bad as their length allows: whether the time of a byte grows with the length.
+pub(crate) fn hostile(rounds: usize) -> Outcome {
+    let mut slowest = [("", Duration::ZERO); 2];
+    let mut steepest = ("", 0.0);
+    for shape in SHAPES {
+        let sources = [MIB, 8 * MIB].map(|bytes| (shape.make)(bytes));
+        // The short one eight times, so that both sides load as many bytes.
+        let [short, long] = paired(rounds.min(3), busy, |long| {
+            let (source, times) = if long {
+                (&sources[1], 1)
+            } else {
+                (&sources[0], 8)
+            };
+            for _ in 0..times {
+                // Most are refused, at whatever place; what counts is how long that takes.
+                black_box(Module::load(black_box(source.as_bytes())).is_ok());
+            }
+            Ok(())
+        })?;
+        for (slowest, time) in slowest.iter_mut().zip([short, long]) {
+            if time > slowest.1 {
+                *slowest = (shape.name, time);
+            }
+        }
+        let growth = long.as_secs_f64() / short.as_secs_f64();
+        // What takes no time grows by chance.
+        if long > Duration::from_millis(5) && growth > steepest.1 {
+            steepest = (shape.name, growth);
+        }
+    }
+    let rate = |time: Duration| 8.0 * MIB as f64 / time.as_secs_f64() / 1e6;
+    println!(
+        "load {} hostile shapes: the slowest at 8 MiB ({}) {:.0} MB/s, at 1 MiB ({}) {:.0} MB/s",
+        SHAPES.len(),
+        slowest[1].0,
+        rate(slowest[1].1),
+        slowest[0].0,
+        rate(slowest[0].1),
+    );
+    println!(
+        "    steepest from 1 to 8 MiB, time of a byte: {:.2}x ({})",
+        steepest.1, steepest.0
+    );
+    Ok(())
+}
+
+const MIB: usize = 1 << 20;
 
 fn rate(rounds: usize, what: &str, sources: &[&[u8]], bar: f64) -> Result<(), Box<dyn Error>> {
     let [time, _]: [Duration; 2] = paired(rounds, busy, |other| {

@@ -11,6 +11,8 @@
 mod kernels;
 mod loading;
 mod measure;
+#[path = "../../tests/hostile/shapes.rs"]
+mod shapes;
 mod workload;
 
 use std::error::Error;
@@ -53,6 +55,7 @@ fn main() -> Outcome {
         ("launch", kernels::launch_and_return as fn(usize) -> Outcome),
         ("load", loading::compilers_output),
         ("padding", loading::padding),
+        ("hostile", loading::hostile),
     ] {
         if name.contains(&word) {
             run(rounds)?;

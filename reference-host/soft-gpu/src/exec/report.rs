@@ -159,8 +159,8 @@ impl Block<'_, '_> {
                 let kernel = self.grid.entry.function;
                 let own = |owner: u32| owner == NONE || owner == kernel;
                 for placed in module.shared.iter().filter(|placed| own(placed.kernel)) {
-                    search.offer(placed.offset, placed.bytes, || {
-                        Object::Variable(placed.name.clone())
+                    search.offer(u64::from(placed.offset), u64::from(placed.bytes), || {
+                        Object::Variable(placed.name.to_string())
                     });
                 }
                 let dynamic = self.grid.config.dynamic_shared_bytes;

@@ -86,6 +86,11 @@ impl<'s> Parser<'s> {
         while self.cursor.token != Token::End {
             self.item()?;
         }
+        // What was reserved and is not needed.
+        self.module.modifiers.shrink_to_fit();
+        self.module.operands.shrink_to_fit();
+        self.module.stmts.shrink_to_fit();
+        self.module.instrs.shrink_to_fit();
         Ok(self.module)
     }
 

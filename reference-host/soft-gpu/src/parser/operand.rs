@@ -3,7 +3,7 @@
 use super::constant::{Constant, WARP_SZ};
 use super::cursor::{Parse, failure_at};
 use super::{Parser, SyntaxError, pool_index};
-use crate::ast::{Name, Operand, OperandKind, Slice};
+use crate::ast::{Name, Operand, OperandKind, Slice, Wide};
 use crate::lexer::Token;
 use crate::limits::MAX_ELEMENTS;
 use crate::pool;
@@ -43,7 +43,8 @@ impl<'s> Parser<'s> {
                     return Err(failure_at(second.pos, second_of_pair()));
                 }
                 let index = pool_index(self.module.operands.len());
-                self.module.operands.extend([first, second]);
+                pool::push(&mut self.module.operands, first);
+                pool::push(&mut self.module.operands, second);
                 OperandKind::Pair(index, index.saturating_add(1))
             }
         };
@@ -174,8 +175,8 @@ fn second_of_pair() -> SyntaxError {
 
 fn constant(value: Constant) -> OperandKind<'static> {
     match value {
-        Constant::Signed(value) => OperandKind::Int(value.into()),
-        Constant::Unsigned(value) => OperandKind::Int(value.into()),
+        Constant::Signed(value) => OperandKind::Int(Wide(value.into())),
+        Constant::Unsigned(value) => OperandKind::Int(Wide(value.into())),
         Constant::Float(value) => OperandKind::Float(value),
     }
 }

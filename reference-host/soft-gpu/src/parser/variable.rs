@@ -5,6 +5,7 @@ use super::constant::Constant;
 use super::cursor::{Cursor, Parse};
 use crate::ast::{
     FloatLit, Init, InitAddress, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable,
+    VariableExtras,
 };
 use crate::lexer::Token;
 use crate::limits::MAX_BRACES;
@@ -70,16 +71,20 @@ pub(super) fn variables<'s>(
         } else {
             None
         };
-        declare(Variable {
-            linkage,
-            space,
+        let plain = align.is_none() && count.is_none() && dims.is_empty() && init.is_none();
+        let extras = VariableExtras {
             align,
-            vector,
-            ty,
-            name,
             count,
             dims,
             init,
+        };
+        declare(Variable {
+            linkage,
+            space,
+            vector,
+            ty,
+            name,
+            extras: (!plain).then(|| Box::new(extras)),
         });
         if !cursor.eat(Token::Comma)? {
             return cursor.expect(Token::Semicolon, "`,` or `;` after a variable");

@@ -39,6 +39,8 @@ impl<'a> Verifier<'a> {
             .unwrap_or_default();
         self.running = index;
         self.scopes.open();
+        let names = |stmt: &&Stmt<'_>| matches!(stmt, Stmt::Variable(_) | Stmt::Label(_));
+        self.scopes.expect(stmts.iter().filter(names).count());
         self.scopes.forget_registers();
         self.module.kernel_shared_cursor = self.common_shared_bytes;
         let mut lowered = self.body(function, stmts)?;
@@ -433,10 +435,10 @@ impl<'a> Verifier<'a> {
             VarSpace::Reg => {
                 no_initialiser(variable)?;
                 let ty = declared_type(variable.ty)?;
-                if let Some(align) = variable.align {
+                if let Some(align) = variable.align() {
                     valid_alignment(align, name.pos)?;
                 }
-                if !variable.dims.is_empty() {
+                if !variable.dims().is_empty() {
                     return fail(
                         name.pos,
                         SemanticError::InvalidDeclaration {
@@ -449,7 +451,7 @@ impl<'a> Verifier<'a> {
                     return vector_register(body, variable, ty);
                 }
                 wide_type_version(variable.ty, self.ast.version)?;
-                match variable.count {
+                match variable.count() {
                     Some(count) => body.scopes.declare_range(name, count, ty),
                     None => {
                         let slot = if ty == Type::B128 {
@@ -468,7 +470,7 @@ impl<'a> Verifier<'a> {
                 }
                 let shape = shape_of(variable)?;
                 let what = "bytes of a function's frame";
-                if variable.dims.iter().any(Option::is_none) {
+                if variable.dims().iter().any(Option::is_none) {
                     return fail(
                         name.pos,
                         SemanticError::InvalidDeclaration {
@@ -519,7 +521,7 @@ fn vector_register<'a>(body: &mut Body<'a>, variable: &'a Variable<'a>, ty: Type
         "there are no vectors of predicates"
     } else if ty.bytes().saturating_mul(u32::from(variable.vector)) > 16 {
         "a vector has 128 bits at most"
-    } else if variable.count.is_some() {
+    } else if variable.count().is_some() {
         return fail(
             name.pos,
             Unsupported::Declaration("ranges of vector registers".to_owned()),

@@ -30,7 +30,7 @@ impl<'a> Verifier<'a> {
         let width = shape.ty.bytes() as usize;
         // Strides of nested braces, outermost first: array dimensions, then the elements of a vector type.
         let mut extents: Vec<u64> = variable
-            .dims
+            .dims()
             .iter()
             .map(|dim| dim.unwrap_or(u64::MAX))
             .collect();
@@ -40,7 +40,7 @@ impl<'a> Verifier<'a> {
         if matches!(shape.ty, Type::F16 | Type::F16x2) {
             return invalid(init.pos, "a variable of a half-precision type has none");
         }
-        if init.leaves.is_empty() && variable.dims.is_empty() {
+        if init.leaves.is_empty() && variable.dims().is_empty() {
             return invalid(init.pos, "a value is missing");
         }
         // Arrays may be initialised in part, the vectors in them may not.

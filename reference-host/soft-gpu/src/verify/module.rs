@@ -109,6 +109,11 @@ impl<'a> Verifier<'a> {
                 );
             }
         }
+        self.scopes.expect(self.ast.items.len());
+        let variables = |item: &&Item<'_>| matches!(item, Item::Variable(variable) if matches!(variable.space, VarSpace::Global | VarSpace::Const));
+        let variables = self.ast.items.iter().filter(variables).count();
+        self.globals.reserve(variables);
+        self.module.variables.reserve_exact(variables);
         self.common_shared_bytes = self.common_shared()?;
         for item in &self.ast.items {
             match item {

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::error::{Checked, SemanticError, fail};
 use super::special::{SpecialRegister, special};
 use super::symbols::Symbol;
-use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos};
+use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos, Wide};
 use crate::code::LaneOpOf;
 use crate::exec::ops::LaneOp;
 use crate::types::{Kind, Type};
@@ -197,10 +197,12 @@ impl<'a> Body<'a> {
             );
         }
         let bits = match (operand.kind, ty.kind()) {
-            (OperandKind::Int(value), Kind::Pred) => {
+            (OperandKind::Int(Wide(value)), Kind::Pred) => {
                 return self.constant_predicate(value != 0, operand.pos);
             }
-            (OperandKind::Int(value), Kind::Bits | Kind::Signed | Kind::Unsigned) => value as u64,
+            (OperandKind::Int(Wide(value)), Kind::Bits | Kind::Signed | Kind::Unsigned) => {
+                value as u64
+            }
             (OperandKind::Float(float), Kind::Float) if ty.bytes() >= 4 => float_bits(float, ty),
             (OperandKind::Float(FloatLit::Single(bits)), Kind::Bits) if ty.bytes() == 4 => {
                 u64::from(bits)

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 
 use super::error::{Checked, SemanticError, fail};
 use crate::ast::Name;
+use crate::pool;
 use crate::types::Type;
 
 /// What a name stands for.
@@ -133,8 +134,8 @@ struct Entry<T> {
 
 #[derive(Debug)]
 enum Undo<'a> {
-    Name(&'a str, Option<Entry<Symbol>>),
-    Range(&'a str, Option<Entry<Range>>),
+    Name(&'a str, Option<Box<Entry<Symbol>>>),
+    Range(&'a str, Option<Box<Entry<Range>>>),
 }
 
 /// What a name resolved to.
@@ -157,6 +158,14 @@ impl<'a> Scopes<'a> {
         self.open_scopes.push(self.opened);
     }
 
+    /// Makes room for so many names at once: a table that doubles holds the old one beside the new.
+    pub(crate) fn expect(&mut self, names: usize) {
+        self.names.reserve(names);
+        if !self.marks.is_empty() {
+            self.undo.reserve_exact(names);
+        }
+    }
+
     /// Ends the innermost scope.
     pub(crate) fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or(0);
@@ -164,13 +173,13 @@ impl<'a> Scopes<'a> {
         while self.undo.len() > mark {
             match self.undo.pop() {
                 Some(Undo::Name(name, Some(entry))) => {
-                    self.names.insert(name, entry);
+                    self.names.insert(name, *entry);
                 }
                 Some(Undo::Name(name, None)) => {
                     self.names.remove(name);
                 }
                 Some(Undo::Range(name, Some(entry))) => {
-                    self.ranges.insert(name, entry);
+                    self.ranges.insert(name, *entry);
                 }
                 Some(Undo::Range(name, None)) => {
                     self.ranges.remove(name);
@@ -207,7 +216,8 @@ impl<'a> Scopes<'a> {
             },
         );
         if depth > 0 {
-            self.undo.push(Undo::Name(name.text, old));
+            // Few names hide another.
+            pool::push(&mut self.undo, Undo::Name(name.text, old.map(Box::new)));
         }
         Ok(())
     }
@@ -243,7 +253,7 @@ impl<'a> Scopes<'a> {
                 depth,
             },
         );
-        self.undo.push(Undo::Range(name.text, old));
+        pool::push(&mut self.undo, Undo::Range(name.text, old.map(Box::new)));
         Ok(())
     }
 

@@ -133,12 +133,13 @@ impl<'a> Verifier<'a> {
                 },
             );
         }
-        self.module.shared.push(PlacedShared {
-            name: variable.name.text.to_owned(),
+        let placed = PlacedShared {
+            name: variable.name.text.into(),
             kernel: if common { NONE } else { self.running },
-            offset: start,
-            bytes: shape.bytes,
-        });
+            offset: start as u32,
+            bytes: shape.bytes as u32,
+        };
+        pool::push(&mut self.module.shared, placed);
         Ok(Symbol::Shared {
             offset: start as u32,
         })
@@ -161,20 +162,20 @@ impl<'a> Verifier<'a> {
             )
         };
         let external = variable.linkage == Linkage::Extern;
-        if external && variable.init.is_some() {
+        if external && variable.init().is_some() {
             return invalid("an .extern variable has no initialiser");
         }
         if variable.linkage == Linkage::Common && variable.space != VarSpace::Global {
             return invalid(".common variables are in .global space");
         }
-        if external && variable.dims.contains(&None) {
+        if external && variable.dims().contains(&None) {
             return fail(
                 name.pos,
                 Unsupported::Declaration(format!(".extern variable {} without a size", name.text)),
             );
         }
         let mut shape = shape_of(variable)?;
-        if let (Some(init), Some(None)) = (&variable.init, variable.dims.first()) {
+        if let (Some(init), Some(None)) = (variable.init(), variable.dims().first()) {
             // `name[] = {…}` takes its length from the initialiser.
             let mut longest = None;
             init.for_each_path(|_, path| {
@@ -182,10 +183,10 @@ impl<'a> Verifier<'a> {
                 Ok(())
             })?;
             let count = longest.map_or(0, |last| u64::from(last) + 1);
-            let rows = variable.dims.iter().skip(1).flatten();
+            let rows = variable.dims().iter().skip(1).flatten();
             let row = rows.fold(shape.element_bytes, |row, dim| row.saturating_mul(*dim));
             shape.bytes = row.saturating_mul(count);
-        } else if variable.dims.iter().any(Option::is_none) {
+        } else if variable.dims().iter().any(Option::is_none) {
             return fail(
                 name.pos,
                 SemanticError::InvalidDeclaration {
@@ -214,8 +215,8 @@ impl<'a> Verifier<'a> {
             }
             old.external &= external;
             let start = old.start;
-            return match &variable.init {
-                Some(init) => self.initialise(variable, init, start, &shape),
+            return match variable.init() {
+                Some(init) => self.initialise(variable, init, start as usize, &shape),
                 None => Ok(()),
             };
         }
@@ -267,7 +268,7 @@ impl<'a> Verifier<'a> {
         };
         self.scopes.declare(name, symbol)?;
         if owner.is_none() {
-            let start = start as usize;
+            let start = start as u32;
             self.globals
                 .insert(name.text, KnownVariable { start, ..known });
         }
@@ -287,7 +288,7 @@ impl<'a> Verifier<'a> {
                 bytes: shape.bytes as u32,
             },
         );
-        match &variable.init {
+        match variable.init() {
             Some(init) => self.initialise(variable, init, start as usize, &shape),
             None => Ok(()),
         }
@@ -296,12 +297,12 @@ impl<'a> Verifier<'a> {
 
 /// `.extern .shared x[]`: its size comes with the launch.
 fn is_dynamic(variable: &Variable<'_>) -> bool {
-    variable.dims.first().is_some_and(Option::is_none)
+    variable.dims().first().is_some_and(Option::is_none)
 }
 
 /// Refuses an initialiser in a space that has none.
 pub(crate) fn no_initialiser(variable: &Variable<'_>) -> Checked<()> {
-    match &variable.init {
+    match variable.init() {
         Some(init) => fail(
             init.pos,
             SemanticError::InvalidInitialiser {
@@ -322,7 +323,7 @@ pub(crate) struct KnownVariable {
     /// Declared .extern and not defined so far.
     external: bool,
     /// Where it starts in its image.
-    start: usize,
+    start: u32,
 }
 
 impl KnownVariable {
@@ -404,9 +405,9 @@ pub(crate) fn shape_of(variable: &Variable<'_>) -> Checked<Shape> {
     shape(
         variable.ty,
         variable.name,
-        variable.align,
+        variable.align(),
         variable.vector,
-        &variable.dims,
+        variable.dims(),
     )
 }
 

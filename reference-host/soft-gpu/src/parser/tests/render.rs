@@ -2,7 +2,7 @@
 
 use crate::ast::{
     FloatLit, InitValue, Item, Module, Name, Operand, OperandKind, Param, Slice, Stmt, VarSpace,
-    Variable,
+    Variable, Wide,
 };
 
 /// Writes a tree in a canonical form that shows every field but the positions.
@@ -22,7 +22,7 @@ impl<'s> Render<'_, 's> {
             OperandKind::Name(name) => name.text.to_owned(),
             OperandKind::Member(name, component) => format!("{}.{}", name.text, component.text),
             OperandKind::Not(name) => format!("!{}", name.text),
-            OperandKind::Int(value) => value.to_string(),
+            OperandKind::Int(Wide(value)) => value.to_string(),
             OperandKind::Float(value) => float(value),
             OperandKind::NameOffset(name, offset) => format!("{}+{offset}", name.text),
             OperandKind::Address { base, offset } => {
@@ -154,14 +154,14 @@ fn variable(variable: &Variable<'_>) -> String {
     if variable.vector != 1 {
         text.push_str(&format!("x{}", variable.vector));
     }
-    text.push_str(&format!(" {}{}", variable.name.text, dims(&variable.dims)));
-    if let Some(count) = variable.count {
+    text.push_str(&format!(" {}{}", variable.name.text, dims(variable.dims())));
+    if let Some(count) = variable.count() {
         text.push_str(&format!("<{count}>"));
     }
-    if let Some(align) = variable.align {
+    if let Some(align) = variable.align() {
         text.push_str(&format!(" align {align}"));
     }
-    if let Some(init) = &variable.init {
+    if let Some(init) = variable.init() {
         let _: Result<(), ()> = init.for_each_path(|at, path| {
             text.push_str(&match &init.leaves[at].value {
                 InitValue::Int(value) => format!(" {path:?}={}", value.cast_signed()),

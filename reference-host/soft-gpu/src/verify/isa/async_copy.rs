@@ -7,7 +7,7 @@ use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::mbarrier;
-use crate::ast::OperandKind;
+use crate::ast::{OperandKind, Wide};
 use crate::code::{AsyncCopy, NONE, Op, Space};
 use crate::types::Type;
 
@@ -35,7 +35,7 @@ pub(super) fn cp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             first(body, &inst)?;
             inst.arity(1)?;
             let operand = inst.operand(0)?;
-            let OperandKind::Int(count) = operand.kind else {
+            let OperandKind::Int(Wide(count)) = operand.kind else {
                 return fail(
                     operand.pos,
                     SemanticError::OperandForm {
@@ -83,9 +83,10 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let most = if hint { 5usize } else { 4 };
     inst.arity_between(most.saturating_sub(1), most)?;
     let bytes = match inst.operand(2)?.kind {
-        OperandKind::Int(16) => 16,
-        OperandKind::Int(value @ (4 | 8)) if cache == "ca" => value as u32,
-        OperandKind::Int(value) => {
+        OperandKind::Int(Wide(16)) => 16,
+        OperandKind::Int(Wide(4)) if cache == "ca" => 4,
+        OperandKind::Int(Wide(8)) if cache == "ca" => 8,
+        OperandKind::Int(Wide(value)) => {
             return fail(
                 inst.operand(2)?.pos,
                 SemanticError::OutOfRange {
@@ -115,12 +116,12 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     if inst.operands.len() == most {
         let operand = inst.operand(3)?;
         match operand.kind {
-            OperandKind::Int(value) if !(0..=i128::from(bytes)).contains(&value) => {
+            OperandKind::Int(value) if !(0..=i128::from(bytes)).contains(&value.get()) => {
                 return fail(
                     operand.pos,
                     SemanticError::OutOfRange {
                         what: "bytes to copy",
-                        value: value.to_string(),
+                        value: value.get().to_string(),
                     },
                 );
             }

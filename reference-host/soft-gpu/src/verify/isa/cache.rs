@@ -8,7 +8,7 @@ use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::access::{SCOPES, cluster_scope, space_of};
-use crate::ast::{Operand, OperandKind};
+use crate::ast::{Operand, OperandKind, Wide};
 use crate::code::{Op, Space};
 use crate::exec::ops::LaneOp;
 use crate::types::Type;
@@ -244,8 +244,8 @@ fn address<'a>(body: &mut Body<'a>, operand: &Operand<'a>, space: Space) -> Chec
 /// The size of a cache line, the only one that may be given.
 fn line_size(operand: &Operand<'_>) -> Checked<()> {
     match operand.kind {
-        OperandKind::Int(128) => Ok(()),
-        OperandKind::Int(value) => fail(
+        OperandKind::Int(Wide(128)) => Ok(()),
+        OperandKind::Int(Wide(value)) => fail(
             operand.pos,
             SemanticError::OutOfRange {
                 what: "size (128)",

@@ -6,7 +6,7 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::integer::{binary, ternary, unary};
-use crate::ast::OperandKind;
+use crate::ast::{OperandKind, Wide};
 use crate::code::{LaneOpOf, Op};
 use crate::exec::lanes::Slots;
 use crate::exec::ops::LaneOp;
@@ -81,8 +81,8 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.arity(if combine.is_some() { 6 } else { 5 })?;
     let table = inst.operand(4)?;
     match table.kind {
-        OperandKind::Int(value) if (0..=0xFF).contains(&value) => {}
-        OperandKind::Int(value) => {
+        OperandKind::Int(value) if (0..=0xFF).contains(&value.get()) => {}
+        OperandKind::Int(Wide(value)) => {
             return fail(
                 table.pos,
                 SemanticError::OutOfRange {

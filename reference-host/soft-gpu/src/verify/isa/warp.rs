@@ -5,7 +5,7 @@
 use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
-use crate::ast::{Operand, OperandKind};
+use crate::ast::{Operand, OperandKind, Wide};
 use crate::code::{NONE, Op, Reduction, Redux, Shuffle, Vote};
 use crate::types::Type;
 
@@ -84,7 +84,7 @@ fn reducing_barrier<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
 
 /// A barrier's number, in a register.
 fn barrier_number<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32> {
-    if let OperandKind::Int(value) = operand.kind
+    if let OperandKind::Int(Wide(value)) = operand.kind
         && !(0..16).contains(&value)
     {
         return fail(
@@ -105,14 +105,14 @@ fn barrier_count<'a>(
     arrive_only: bool,
 ) -> Checked<u32> {
     match operand {
-        Some(Operand {
+        Some(&Operand {
             kind: OperandKind::Int(value),
             pos,
-        }) if *value % 32 != 0 || (*value == 0 && arrive_only) => fail(
-            *pos,
+        }) if value.get() % 32 != 0 || (value.get() == 0 && arrive_only) => fail(
+            pos,
             SemanticError::OutOfRange {
                 what: "thread count (a multiple of 32)",
-                value: value.to_string(),
+                value: value.get().to_string(),
             },
         ),
         Some(operand) => body.source(operand, Type::U32),

@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::verify::LaunchBounds;
 use crate::{parser, verify};
 
+const INDEXED_OPERAND: &str = "an element `name[index]` of an array as an operand";
 const TEXTURE_ADDRESS: &str = "the address of a texture, surface or tensor, `[name, {…}]`";
 
 /// Verified and lowered PTX, ready to launch. Immutable and shareable between threads.
@@ -121,6 +122,10 @@ impl Module {
             // Good PTX of what this device does not have.
             PtxErrorCause::Syntax(SyntaxError::TextureAddress) => PtxError {
                 cause: Unsupported::Declaration(TEXTURE_ADDRESS.to_owned()).into(),
+                ..error
+            },
+            PtxErrorCause::Syntax(SyntaxError::IndexedOperand) => PtxError {
+                cause: Unsupported::Declaration(INDEXED_OPERAND.to_owned()).into(),
                 ..error
             },
             _ => error,

@@ -146,11 +146,12 @@ impl<'a> Body<'a> {
         self.address(&Operand { pos, kind }, space)
     }
 
-    /// Refuses stores to a function's parameters and loads of its results.
+    /// Refuses stores to a function's parameters, loads of its results, and guarded accesses to what a call passes.
     pub(crate) fn parameter_roles(
         &mut self,
         opcode: &str,
         operands: &[Operand<'a>],
+        guarded: bool,
     ) -> Checked<()> {
         let (place, forbidden) = match opcode {
             "st" => (0, ParamRole::Argument),
@@ -165,16 +166,16 @@ impl<'a> Body<'a> {
         } = operand.kind
             && let Some(Resolved::Symbol(Symbol::FrameParam { role, .. })) =
                 self.scopes.resolve(name.text)
-            && role == forbidden
+            && (role == forbidden || (role == ParamRole::Passed && guarded))
         {
             return fail(
                 name.pos,
                 SemanticError::OperandForm {
-                    expected: "a parameter for this direction",
-                    found: if role == ParamRole::Result {
-                        "a result, which is only written"
-                    } else {
-                        "a parameter, which is only read"
+                    expected: "a parameter for this access",
+                    found: match role {
+                        ParamRole::Result => "a result, which is only written",
+                        ParamRole::Argument => "a parameter, which is only read",
+                        ParamRole::Passed => "what a call passes, in an access with a guard",
                     },
                 },
             );

@@ -146,7 +146,7 @@ impl<'a> Verifier<'a> {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");
             }
-            if self.target < 20 && param.space == VarSpace::Param {
+            if self.target < 20 && !function.entry && param.space == VarSpace::Param {
                 return invalid(param, "functions take registers alone below sm_20");
             }
         }

@@ -120,7 +120,7 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
         operands: body.nested(instr.operands),
         guard,
     };
-    body.parameter_roles(opcode.text, inst.operands)?;
+    body.parameter_roles(opcode.text, inst.operands, guard.is_some())?;
     for word in words {
         // What names a part of a space came with later versions than the spaces.
         let version = match word.text {

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use soft_gpu::{Module, PtxErrorCause};
 
-use crate::ptxas::{Verdict, assemble};
+use crate::ptxas::{Verdict, architecture, assemble};
 
 /// ptxas, asked once for each text.
 pub(crate) struct Assembler {
@@ -48,7 +48,10 @@ impl Assembler {
 
     /// What ptxas says of `text`; `worker` names the file that it reads.
     pub(crate) fn judge(&self, text: &str, worker: usize) -> Verdict {
-        let key = digest(text.as_bytes());
+        let key = match architecture(text) {
+            "sm_90" => digest(text.as_bytes()),
+            other => digest(&[other.as_bytes(), text.as_bytes()].concat()),
+        };
         if let Some(verdict) = self.known.lock().expect("no panic").get(&key) {
             return verdict.clone();
         }

@@ -40,16 +40,18 @@ pub(crate) enum Verdict {
     Crashed,
 }
 
-/// Assembles one source and throws the result away.
+/// Assembles one source for [`architecture`] and throws the result away.
 ///
 /// A shell sets the limits, since some sources make it take all the memory there is.
 pub(crate) fn assemble(ptxas: &Path, source: &Path) -> Verdict {
+    let text =
+        fs::read_to_string(source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     let limited =
         format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -t {MOST_SECONDS}; exec \"$0\" \"$@\"");
     let output = Command::new("sh")
         .args(["-c", &limited])
         .arg(ptxas)
-        .args(["-arch", "sm_90"])
+        .args(["-arch", architecture(&text)])
         .arg(source)
         .args(["-o", "/dev/null"])
         .stdin(Stdio::null())
@@ -70,6 +72,15 @@ const MOST_SECONDS: u64 = 20;
 /// What a shell ends with where `exec` fails.
 const CANNOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
+
+/// What to assemble a source for: a device of the sm_90 class takes sources of its own family too, the assembler only if told so.
+pub(crate) fn architecture(text: &str) -> &'static str {
+    if text.contains(".target sm_90a") {
+        "sm_90a"
+    } else {
+        "sm_90"
+    }
+}
 
 /// Files of `folder` that end in `.ptx`, in the order of their names; empty where there is no such folder.
 pub(crate) fn ptx_files(folder: &Path) -> Vec<PathBuf> {

@@ -16,6 +16,7 @@ use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::types::Type;
 
 pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    body.requires(inst.opcode.pos, "cvta", 20, (2, 0))?;
     let to_space = inst.modifiers.take("to");
     let (space, base) = take_window(body, &mut inst)?;
     let ty = inst.modifiers.type_of(&[Type::U64])?;

@@ -20,12 +20,16 @@ pub(super) fn bar<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         body.requires(inst.opcode.pos, "a barrier with .cta", 0, (7, 8))?;
     }
     if inst.modifiers.take("red") {
+        body.requires(inst.opcode.pos, "bar.red", 20, (2, 0))?;
         return reducing_barrier(body, inst);
     }
     let arrive_only = inst
         .modifiers
         .need_one(&["sync", "arrive"], "one of .sync, .arrive")?
         == "arrive";
+    if arrive_only {
+        body.requires(inst.opcode.pos, "bar.arrive", 20, (2, 0))?;
+    }
     if inst.opcode.text == "barrier" {
         inst.modifiers.take("aligned");
     }

@@ -250,6 +250,13 @@ pub(crate) enum Stmt<'s> {
     CallTargets(Box<Targets<'s>>),
 }
 
+impl Stmt<'_> {
+    /// Whether it brings a variable or a label into scope.
+    pub(crate) fn declares(&self) -> bool {
+        matches!(self, Self::Variable(_) | Self::Label(_))
+    }
+}
+
 /// A named list of labels or functions.
 #[derive(Debug)]
 pub(crate) struct Targets<'s> {

@@ -1,7 +1,7 @@
 //! How much a source may ask for.
 //!
 //! What is beyond a limit is refused with the limit's name. Besides, whatever a source holds, loading it takes time in proportion to
-//! its length and at most 64 bytes of memory for each of its bytes (`tests/hostile`).
+//! its length and at most 64 bytes of memory for each of its bytes beside 256 KiB (`tests/hostile`).
 
 /// Deepest nesting of parentheses, prefix operators and `? :` in a constant expression.
 pub(crate) const MAX_DEPTH: u32 = 64;

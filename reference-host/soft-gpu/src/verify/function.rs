@@ -39,8 +39,8 @@ impl<'a> Verifier<'a> {
             .unwrap_or_default();
         self.running = index;
         self.scopes.open();
-        let names = |stmt: &&Stmt<'_>| matches!(stmt, Stmt::Variable(_) | Stmt::Label(_));
-        self.scopes.expect(stmts.iter().filter(names).count());
+        self.scopes
+            .expect(stmts.iter().filter(|s| s.declares()).count());
         self.scopes.forget_registers();
         self.module.kernel_shared_cursor = self.common_shared_bytes;
         let mut lowered = self.body(function, stmts)?;

@@ -120,6 +120,7 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
         operands: body.nested(instr.operands),
         guard,
     };
+    inst.requires(body, "", (0, 0), isa::least_target(opcode.text))?;
     body.parameter_roles(opcode.text, inst.operands, guard.is_some())?;
     for word in words {
         // What names a part of a space came with later versions than the spaces.

@@ -47,6 +47,17 @@ pub(crate) enum Guarding {
     Own,
 }
 
+/// The first target that has an opcode in any form; 0 where the rule asks for one, or every target has it.
+pub(crate) fn least_target(opcode: &str) -> u32 {
+    match opcode {
+        "popc" | "clz" | "brev" | "bfind" | "bfi" | "bfe" | "prmt" | "copysign" | "madc"
+        | "isspacep" => 20,
+        "lop3" => 50,
+        "nanosleep" => 70,
+        _ => 0,
+    }
+}
+
 /// The rule for an opcode.
 pub(crate) fn find(opcode: &str) -> Option<(Rule, Guarding)> {
     let masked: Option<Rule> = match opcode {

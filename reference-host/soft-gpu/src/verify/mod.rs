@@ -8,6 +8,7 @@ mod alias;
 mod body;
 mod directives;
 mod error;
+mod formal;
 mod function;
 mod initialiser;
 mod instruction;

@@ -1,0 +1,62 @@
+//! Formal parameters and results as declared.
+
+use super::error::{Checked, SemanticError, Unsupported, fail};
+use super::module::Formal;
+use super::variable::{declared_type, parameter_type, shape, wide_type_version};
+use crate::ast::{Param, VarSpace};
+use crate::limits::{MAX_FORMALS, MAX_PARAM_BYTES};
+use crate::types::Type;
+
+/// The formal parameters or results of a function.
+pub(super) fn formals(params: &[Param<'_>], version: (u32, u32)) -> Checked<Vec<Formal>> {
+    if let Some(param) = params.get(MAX_FORMALS) {
+        return fail(
+            param.name.pos,
+            Unsupported::Limit {
+                what: "parameters of a function",
+                count: params.len() as u64,
+                limit: MAX_FORMALS as u64,
+            },
+        );
+    }
+    params.iter().map(|param| formal(param, version)).collect()
+}
+
+fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
+    if param.space == VarSpace::Reg && declared_type(param.ty)? == Type::Pred {
+        return fail(
+            param.ty.pos,
+            Unsupported::Declaration("predicate parameters".to_owned()),
+        );
+    }
+    if param.space == VarSpace::Reg && !param.dims.is_empty() {
+        return fail(
+            param.name.pos,
+            SemanticError::InvalidDeclaration {
+                name: param.name.text.to_owned(),
+                reason: "a register is no array",
+            },
+        );
+    }
+    wide_type_version(param.ty, version)?;
+    if param.space == VarSpace::Param {
+        parameter_type(param.ty)?;
+    }
+    let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
+    if shape.bytes > MAX_PARAM_BYTES {
+        return fail(
+            param.name.pos,
+            SemanticError::TooLarge {
+                what: "a parameter",
+                bytes: shape.bytes,
+                limit: MAX_PARAM_BYTES,
+            },
+        );
+    }
+    Ok(Formal {
+        space: param.space,
+        ty: shape.ty,
+        align: shape.align,
+        bytes: shape.bytes as u32,
+    })
+}

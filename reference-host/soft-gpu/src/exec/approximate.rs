@@ -15,6 +15,8 @@ pub(crate) fn div_approximate(a: u32, b: u32) -> u32 {
 }
 
 /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: upper words in, upper words out.
+///
+/// A NaN whose payload is in the lower word only is an infinity here, as it is to the processor, which is not given that word.
 #[inline(always)]
 pub(crate) fn approximate_upper(a: u64, f: impl Fn(f64) -> f64) -> u64 {
     const EXPONENT: u64 = 0x7FF0_0000_0000_0000;
@@ -27,7 +29,7 @@ pub(crate) fn approximate_upper(a: u64, f: impl Fn(f64) -> f64) -> u64 {
         }
     };
     let result = f(f64::from_bits(flush(a & !LOWER)));
-    if f64::from_bits(a).is_nan() || result.is_nan() {
+    if result.is_nan() {
         return 0x7FFF_FFFF_0000_0000;
     }
     // To the nearest of the values whose lower word is zero; a carry runs into the exponent as it should.

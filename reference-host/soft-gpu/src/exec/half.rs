@@ -1,7 +1,7 @@
 //! Values of 16 bits and fewer: `.f16`, `.bf16`, their pairs, `.tf32` and the 8-bit formats.
 //!
 //! Arithmetic is done in double precision, where sums are rounded to odd, and rounded once more to the format, which gives the
-//! correctly rounded result. Every function is total; NaN results are the canonical ones.
+//! correctly rounded result. Every function is total; NaN results are the canonical ones, but where `.bf16` becomes single precision.
 //! Source: PTX ISA, "Half Precision Floating Point Instructions" and "Alternate Floating-Point Data Formats".
 
 use super::float::{Rounding, add_to_odd, bits32};
@@ -14,6 +14,9 @@ pub(crate) trait Half {
 
     /// The value as single precision, exactly.
     fn widen(bits: u32) -> f32;
+
+    /// `cvt.f32` of the type.
+    fn to_f32(bits: u32) -> u32;
 }
 
 /// `.f16`: 5 bits of exponent, 10 of mantissa.
@@ -40,6 +43,11 @@ impl Half for F16 {
         };
         f32::from_bits(widened | (bits & 0x8000) << 16)
     }
+
+    #[inline(always)]
+    fn to_f32(bits: u32) -> u32 {
+        bits32(Self::widen(bits))
+    }
 }
 
 impl Half for Bf16 {
@@ -49,6 +57,12 @@ impl Half for Bf16 {
     #[inline(always)]
     fn widen(bits: u32) -> f32 {
         f32::from_bits(bits << 16)
+    }
+
+    /// The ISA leaves open which NaN a NaN becomes. Assemblers make a shift of it, which keeps the payload.
+    #[inline(always)]
+    fn to_f32(bits: u32) -> u32 {
+        bits << 16
     }
 }
 
@@ -256,7 +270,7 @@ pub(crate) fn xor_sign<T: Half>(d: u32, a: u32, b: u32) -> u32 {
 /// A 16-bit float to single precision.
 #[inline(always)]
 pub(crate) fn to_f32<T: Half>(a: u32) -> u32 {
-    bits32(T::widen(a))
+    T::to_f32(a)
 }
 
 /// Single precision to a 16-bit float.

@@ -105,13 +105,15 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         body.lane(LaneOp::FlushF32, flushed, source, 0, 0);
         source = flushed;
     }
-    let from = if half::is_half(from) {
+    let widened = half::is_half(from);
+    let from = if widened {
         source = floats::widened(body, source, from, pos)?;
         Type::F32
     } else {
         from
     };
     let value = match (to.is_float(), from.is_float()) {
+        _ if widened && to == Type::F32 && form.integral.is_none() => source,
         (false, false) => integers::between(body, source, from, to, form.saturate, pos)?,
         (false, true) => floats::to_integer(
             body,

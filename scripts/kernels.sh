@@ -4,7 +4,8 @@
 # Usage: scripts/kernels.sh [--check | --write] [NAME...]    (NAME is a source without `.cu`; all when none is named)
 #
 # Without an option the PTX is left in a folder that is printed; --check compares it with the committed files, --write
-# replaces them. The compilers come from PyPI into .venv, at the version that scripts/ptxas.sh pins.
+# replaces them. The compilers come from PyPI into .venv, at the version that scripts/ptxas.sh pins;
+# nvcc needs g++ besides.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

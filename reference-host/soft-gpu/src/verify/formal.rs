@@ -2,13 +2,17 @@
 
 use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::module::Formal;
-use super::variable::{declared_type, parameter_type, shape, wide_type_version};
+use super::variable::{declared_type, parameter_type, shape, type_has_come};
 use crate::ast::{Param, VarSpace};
 use crate::limits::{MAX_FORMALS, MAX_PARAM_BYTES};
 use crate::types::Type;
 
 /// The formal parameters or results of a function.
-pub(super) fn formals(params: &[Param<'_>], version: (u32, u32)) -> Checked<Vec<Formal>> {
+pub(super) fn formals(
+    params: &[Param<'_>],
+    version: (u32, u32),
+    target: u32,
+) -> Checked<Vec<Formal>> {
     if let Some(param) = params.get(MAX_FORMALS) {
         return fail(
             param.name.pos,
@@ -19,10 +23,13 @@ pub(super) fn formals(params: &[Param<'_>], version: (u32, u32)) -> Checked<Vec<
             },
         );
     }
-    params.iter().map(|param| formal(param, version)).collect()
+    params
+        .iter()
+        .map(|param| formal(param, version, target))
+        .collect()
 }
 
-fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
+fn formal(param: &Param<'_>, version: (u32, u32), target: u32) -> Checked<Formal> {
     if param.space == VarSpace::Reg && declared_type(param.ty)? == Type::Pred {
         return fail(
             param.ty.pos,
@@ -38,7 +45,7 @@ fn formal(param: &Param<'_>, version: (u32, u32)) -> Checked<Formal> {
             },
         );
     }
-    wide_type_version(param.ty, version)?;
+    type_has_come(param.ty, !param.dims.is_empty(), version, target)?;
     if param.space == VarSpace::Param {
         parameter_type(param.ty)?;
     }

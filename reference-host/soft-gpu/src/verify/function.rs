@@ -12,7 +12,6 @@ use super::special::is_special_name;
 use super::symbols::{ParamRole, Symbol};
 use super::variable::{
     declared_type, no_initialiser, parameter_type, shape, shape_of, valid_alignment,
-    wide_type_version,
 };
 use crate::ast::{self, Linkage, Param, Stmt, VarSpace, Variable};
 use crate::code::{FormalParam, Function, NONE};
@@ -71,8 +70,8 @@ impl<'a> Verifier<'a> {
                 .iter()
                 .any(|(name, _)| name.text == "noreturn"),
             defined: false,
-            params: formals(&function.params, self.ast.version)?,
-            results: formals(&function.returns, self.ast.version)?,
+            params: formals(&function.params, self.ast.version, self.target)?,
+            results: formals(&function.returns, self.ast.version, self.target)?,
         };
         self.parameter_forms(function)?;
         if new.linkage == Linkage::Extern && function.body.is_some() {
@@ -142,6 +141,19 @@ impl<'a> Verifier<'a> {
                 },
             )
         };
+        if let Some(first) = function.params.first()
+            && function.entry
+            && self.ast.version < (1, 4)
+        {
+            return fail(
+                first.name.pos,
+                SemanticError::RequiresVersion {
+                    what: "a list of a kernel's parameters".to_owned(),
+                    major: 1,
+                    minor: 4,
+                },
+            );
+        }
         for param in function.returns.iter().chain(&function.params) {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");
@@ -273,8 +285,8 @@ impl<'a> Verifier<'a> {
                     }
                     let version = self.ast.version;
                     let lowered = Prototype {
-                        params: sizes(&formals(&prototype.params, version)?),
-                        results: sizes(&formals(&prototype.returns, version)?),
+                        params: sizes(&formals(&prototype.params, version, self.target)?),
+                        results: sizes(&formals(&prototype.returns, version, self.target)?),
                     };
                     let index = u32::try_from(body.prototypes.len()).unwrap_or(NONE);
                     body.prototypes.push(lowered);
@@ -321,8 +333,8 @@ impl<'a> Verifier<'a> {
             return self.kernel_parameters(body, function);
         }
         let version = self.ast.version;
-        let params = sizes(&formals(&function.params, version)?);
-        let results = sizes(&formals(&function.returns, version)?);
+        let params = sizes(&formals(&function.params, version, self.target)?);
+        let results = sizes(&formals(&function.returns, version, self.target)?);
         let (param_offsets, result_offsets) = isa::frame_layout(&params, &results);
         let formal = |offsets: &[u32], sizes: &[u32]| -> Vec<FormalParam> {
             offsets
@@ -431,6 +443,7 @@ impl<'a> Verifier<'a> {
         variable: &'a Variable<'a>,
     ) -> Checked<()> {
         let name = variable.name;
+        self.type_has_come(variable)?;
         match variable.space {
             VarSpace::Reg => {
                 no_initialiser(variable)?;
@@ -450,7 +463,6 @@ impl<'a> Verifier<'a> {
                 if variable.vector > 1 {
                     return vector_register(body, variable, ty);
                 }
-                wide_type_version(variable.ty, self.ast.version)?;
                 match variable.count() {
                     Some(count) => body.scopes.declare_range(name, count, ty),
                     None => {

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::error::{Checked, SemanticError, Unsupported, fail};
-use super::isa::{self, Guarding};
+use super::isa::{self, Guarding, Rule};
 use super::modifiers::Modifiers;
 use crate::ast::{Guard, Instr, Name, Operand, Pos};
 use crate::code::{NONE, Op};
@@ -53,7 +53,7 @@ impl<'a> Inst<'a> {
             let blank = if what.is_empty() { "" } else { " " };
             format!("`{}`{blank}{what}", self.opcode.text)
         };
-        if body.ast.version < version {
+        if !has_come(body.ast.version, version) {
             let (major, minor) = version;
             return fail(
                 self.opcode.pos,
@@ -95,6 +95,11 @@ impl<'a> Inst<'a> {
     }
 }
 
+/// Whether a source of version `have` has what came with version `since`: ptxas takes 5.1 for what became 6.0.
+pub(crate) fn has_come(have: (u32, u32), since: (u32, u32)) -> bool {
+    have >= since || (since == (6, 0) && have == (5, 1))
+}
+
 /// Checks one instruction and emits its micro-ops, under its guard.
 pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Checked<()> {
     let opcode = instr.opcode;
@@ -120,18 +125,25 @@ pub(super) fn instruction<'a>(body: &mut Body<'a>, instr: &'a Instr<'a>) -> Chec
         operands: body.nested(instr.operands),
         guard,
     };
-    inst.requires(body, "", (0, 0), isa::least_target(opcode.text))?;
+    isa::since::check(body, &inst)?;
     body.parameter_roles(opcode.text, inst.operands, guard.is_some())?;
     for word in words {
         // What names a part of a space came with later versions than the spaces.
         let version = match word.text {
+            "shared::cta" if opcode.text == "cp" => continue,
             "shared::cta" | "shared::cluster" => (7, 8),
             "param::entry" | "param::func" => (8, 3),
             _ => continue,
         };
         inst.requires(body, word.text, version, 0)?;
     }
-    let Some(guard) = guard else {
+    emit(body, inst, rule, guarding)?;
+    isa::since::check_precision(body, &inst)
+}
+
+/// Emits an instruction's micro-ops, under its guard.
+fn emit<'a>(body: &mut Body<'a>, inst: Inst<'a>, rule: Rule, guarding: Guarding) -> Checked<()> {
+    let Some(guard) = inst.guard else {
         return rule(body, inst);
     };
     let pred = body.guard_register(guard)?;
@@ -189,7 +201,7 @@ impl<'a> Body<'a> {
         target: u32,
         version: (u32, u32),
     ) -> Checked<()> {
-        let cause = if self.ast.version < version {
+        let cause = if !has_come(self.ast.version, version) {
             let (major, minor) = version;
             SemanticError::RequiresVersion {
                 what: what.to_owned(),

@@ -21,6 +21,7 @@ mod mma;
 mod moves;
 mod order;
 mod sign;
+pub(super) mod since;
 mod spaces;
 mod video;
 mod warp;
@@ -45,17 +46,6 @@ pub(crate) enum Guarding {
     Branch,
     /// The instruction handles its guard itself.
     Own,
-}
-
-/// The first target that has an opcode in any form; 0 where the rule asks for one, or every target has it.
-pub(crate) fn least_target(opcode: &str) -> u32 {
-    match opcode {
-        "popc" | "clz" | "brev" | "bfind" | "bfi" | "bfe" | "prmt" | "copysign" | "madc"
-        | "isspacep" => 20,
-        "lop3" => 50,
-        "nanosleep" => 70,
-        _ => 0,
-    }
 }
 
 /// The rule for an opcode.

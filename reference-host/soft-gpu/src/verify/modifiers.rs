@@ -15,6 +15,8 @@ pub(crate) struct Modifiers<'a> {
     all: &'a [Name<'a>],
     /// A bit for each modifier taken; no instruction has as many modifiers as there are bits.
     taken: u64,
+    /// Whether `.pred` may stand among the types and says nothing.
+    overlooks_predicates: bool,
 }
 
 impl<'a> Modifiers<'a> {
@@ -23,15 +25,17 @@ impl<'a> Modifiers<'a> {
             opcode,
             all: words,
             taken: 0,
+            overlooks_predicates: overlooks_predicates(opcode.text, words),
         }
     }
 
-    /// The modifiers that have not been taken, with their places.
+    /// The modifiers that have not been taken, with their places, but for types that the assembler overlooks.
     fn rest(&self) -> impl Iterator<Item = (usize, &'a Name<'a>)> + use<'a> {
-        let taken = self.taken;
+        let (taken, overlooks) = (self.taken, self.overlooks_predicates);
         self.all
             .iter()
             .enumerate()
+            .filter(move |(_, word)| !(overlooks && word.text == "pred"))
             .filter(move |(at, _)| taken.checked_shr(*at as u32).unwrap_or(0) & 1 == 0)
     }
 
@@ -157,16 +161,29 @@ impl<'a> Modifiers<'a> {
 
     /// Checks that no modifier is left.
     pub(crate) fn end(&self) -> Checked<()> {
-        // The assembler overlooks the properties that `testp` asks for on whatever else they stand.
+        // The assembler overlooks one of the properties that `testp` asks for on whatever else it stands.
+        let mut properties = usize::from(self.opcode.text == "testp");
         let mut rest = self.rest().map(|(_, word)| word);
-        let extra = match self.opcode.text {
-            "testp" => rest.next(),
-            _ => rest.find(|word| !PROPERTIES.contains(&word.text)),
-        };
+        let extra = rest.find(|word| {
+            let property = PROPERTIES.contains(&word.text);
+            properties = properties.saturating_add(usize::from(property));
+            !property || properties > 1
+        });
         match extra {
             None => Ok(()),
             Some(extra) => self.unexpected(extra),
         }
+    }
+
+    /// Whether a modifier is one of `words`, taken or not.
+    pub(crate) fn names(&self, words: &[&str]) -> bool {
+        self.named(words).is_some()
+    }
+
+    /// The first modifier that is one of `words`, taken or not.
+    pub(crate) fn named(&self, words: &[&str]) -> Option<&'a str> {
+        let mut all = self.all.iter().map(|word| word.text);
+        all.find(|word| words.contains(word))
     }
 
     /// Refuses the first modifier that is one of `words`, taken or not.
@@ -239,6 +256,9 @@ fn is_part_of_opcode(opcode: &str, word: &str) -> bool {
         "bar" | "barrier" => matches!(word, "warp" | "cta" | "cluster" | "red" | "arrive"),
         "cvta" => word == "to",
         "cvt" => word == "pack",
+        "div" => word == "full",
+        "createpolicy" => matches!(word, "fractional" | "range" | "cvt"),
+        "pmevent" => word == "mask",
         "brx" => word == "idx",
         "fence" | "membar" => word == "proxy",
         "cp" => matches!(
@@ -270,8 +290,31 @@ fn is_part_of_opcode(opcode: &str, word: &str) -> bool {
     }
 }
 
+/// Whether the assembler overlooks `.pred` among an instruction's types: where another type selects a form of floats.
+fn overlooks_predicates(opcode: &str, words: &[Name<'_>]) -> bool {
+    let part = || words.first().map_or("", |word| word.text);
+    match opcode {
+        "abs" | "add" | "atom" | "cos" | "cvt" | "ex2" | "fma" | "ldmatrix" | "lg2" | "max"
+        | "min" | "neg" | "rcp" | "red" | "rsqrt" | "set" | "setp" | "sin" | "sqrt" | "sub"
+        | "tanh" => true,
+        "mul" => !is_part_of_opcode(opcode, part()),
+        "wmma" => part() == "mma",
+        _ => false,
+    }
+}
+
 /// Modifiers that the assembler takes twice.
-const REPEATABLE: &[&str] = &["sync", "uni", "sat", "NaN", "cc", "approx", "shiftamt"];
+const REPEATABLE: &[&str] = &[
+    "sync",
+    "uni",
+    "sat",
+    "NaN",
+    "cc",
+    "approx",
+    "shiftamt",
+    "relu",
+    "satfinite",
+];
 
 /// What `testp` asks.
 const PROPERTIES: &[&str] = &[

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 
 use super::body::sizes;
 use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
+use super::instruction::has_come;
 use super::symbols::Scopes;
 use super::variable::KnownVariable;
 use crate::ast::{self, Item, Linkage, Name, VarSpace};
@@ -286,7 +287,7 @@ impl<'a> Verifier<'a> {
             return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
         }
         let (major, minor) = if specific { (8, 0) } else { needed };
-        if self.ast.version < (major, minor) {
+        if !has_come(self.ast.version, (major, minor)) {
             return fail(
                 self.ast.version_pos,
                 SemanticError::RequiresVersion {

@@ -210,6 +210,13 @@ fn floor(name: &str) -> (u32, (u32, u32)) {
     match name {
         "%aggr_smem_size" => (90, (8, 1)),
         "%current_graph_exec" => (50, (8, 0)),
+        "%lanemask_eq" | "%lanemask_lt" | "%lanemask_le" | "%lanemask_gt" | "%lanemask_ge"
+        | "%nwarpid" | "%nsmid" | "%clock64" => (20, (2, 0)),
+        "%clock_hi" => (20, (5, 0)),
+        "%dynamic_smem_size" | "%total_smem_size" => (20, (4, 1)),
+        "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi" => (30, (3, 1)),
+        "%pm4" | "%pm5" | "%pm6" | "%pm7" => (20, (3, 0)),
+        _ if name.starts_with("%pm") && name.ends_with("_64") => (50, (4, 0)),
         _ if name.starts_with("%reserved_smem_offset_") => (80, (7, 6)),
         _ if name.contains("cluster") => (90, (7, 8)),
         _ => (0, (0, 0)),

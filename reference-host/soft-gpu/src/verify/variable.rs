@@ -50,6 +50,15 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
+    /// Checks that the module's version and target have a variable's type.
+    pub(super) fn type_has_come(&self, variable: &Variable<'_>) -> Checked<()> {
+        if variable.vector > 1 {
+            return Ok(());
+        }
+        let array = !variable.dims().is_empty();
+        type_has_come(variable.ty, array, self.ast.version, self.target)
+    }
+
     /// A module-level variable.
     pub(super) fn variable(&mut self, variable: &'a Variable<'a>) -> Checked<()> {
         if is_special_name(variable.name.text) {
@@ -58,7 +67,7 @@ impl<'a> Verifier<'a> {
                 SemanticError::Duplicate(variable.name.text.to_owned()),
             );
         }
-        wide_type_version(variable.ty, self.ast.version)?;
+        self.type_has_come(variable)?;
         let symbol = match variable.space {
             VarSpace::Global | VarSpace::Const => return self.initialised(variable, None),
             // Names of dynamic shared memory may be declared again, of the same type.
@@ -376,26 +385,29 @@ pub(crate) fn valid_alignment(align: u64, pos: Pos) -> Checked<()> {
     fail(pos, SemanticError::InvalidAlignment(align))
 }
 
-/// `.b128` declarations came with PTX ISA 8.3.
-pub(crate) fn wide_type_version(word: Name<'_>, version: (u32, u32)) -> Checked<()> {
-    if matches!(word.text, "f16" | "f16x2") && version < (4, 2) {
+/// Checks that a version and a target have a type of declarations; ptxas looks at `.b128` only where it stands for one value.
+pub(crate) fn type_has_come(
+    word: Name<'_>,
+    array: bool,
+    version: (u32, u32),
+    target: u32,
+) -> Checked<()> {
+    let (since, least) = match word.text {
+        "b128" if !array => ((8, 3), 70),
+        "f16x2" => ((4, 2), 53),
+        _ => return Ok(()),
+    };
+    let what = format!("type .{}", word.text);
+    if version < since {
+        let (major, minor) = since;
         return fail(
             word.pos,
-            SemanticError::RequiresVersion {
-                what: format!("type .{}", word.text),
-                major: 4,
-                minor: 2,
-            },
+            SemanticError::RequiresVersion { what, major, minor },
         );
     }
-    if word.text == "b128" && version < (8, 3) {
-        return fail(
-            word.pos,
-            SemanticError::Requires {
-                opcode: "type .b128".to_owned(),
-                needed: ".version 8.3 or higher",
-            },
-        );
+    if target < least {
+        let target = least;
+        return fail(word.pos, SemanticError::RequiresTarget { what, target });
     }
     Ok(())
 }

@@ -241,7 +241,7 @@ impl<'a> Qualifiers<'a> {
         };
         if let Some(word) = eviction {
             body.requires(pos, "an eviction priority", 70, (7, 4))?;
-            if cache.is_some() || !far || ordering == Some("volatile") {
+            if cache.is_some() || !far || mapped || ordering == Some("volatile") {
                 return inst.modifiers.clash(word);
             }
         }
@@ -253,7 +253,7 @@ impl<'a> Qualifiers<'a> {
         {
             let least = if word == "L2::256B" { 80 } else { 75 };
             body.requires(pos, "a prefetch size", least, (7, 4))?;
-            if !far {
+            if !far || mapped {
                 return inst.modifiers.clash(word);
             }
         }
@@ -268,7 +268,7 @@ impl<'a> Qualifiers<'a> {
         let hint = hints_allowed && inst.modifiers.take("L2::cache_hint");
         if hint {
             body.requires(pos, ".L2::cache_hint", 80, (7, 4))?;
-            if !far {
+            if !far || ordering == Some("volatile") {
                 return inst.modifiers.clash("L2::cache_hint");
             }
         }
@@ -384,7 +384,6 @@ pub(super) fn cluster_scope<'a>(
 fn unordered_spaces(ordering: &str) -> &'static [&'static str] {
     match ordering {
         "weak" => &[],
-        // Allowed for .local from PTX ISA 9.1 on.
         "volatile" => &["const", "param", "param::entry", "param::func"],
         "mmio" => &[
             "const",

@@ -61,7 +61,8 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
     inst.modifiers.end()?;
     let op = operation(body, &inst, word, ty, vector)?;
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
-    if half == flushing {
+    // Sums of single precision, which flush or do not as their space has it, may say so.
+    if half == flushing && (half || ty != Type::F32) {
         return if half {
             inst.modifiers.missing(".noftz")
         } else {

@@ -84,7 +84,10 @@ fn proxy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         "a kind of proxy such as .alias",
     )?;
     match kind {
-        "alias" => body.requires(pos, "a proxy fence", 70, (7, 5))?,
+        "alias" => {
+            let least = if inst.opcode.text == "membar" { 60 } else { 70 };
+            body.requires(pos, "a proxy fence", least, (7, 5))?;
+        }
         "async" => {
             body.requires(pos, "a fence of the async proxy", 90, (8, 0))?;
             inst.modifiers

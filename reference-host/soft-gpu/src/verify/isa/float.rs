@@ -283,12 +283,16 @@ pub(super) fn fma<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     fused(body, inst, form, rounding, ty)
 }
 
-/// `mad` of floats is `fma` on every target since sm_20.
+/// `mad` of floats is `fma` on every target since sm_20; once it did not have to say its rounding.
 pub(super) fn mad<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let form = Form::take(&mut inst.modifiers);
     let ty = inst.modifiers.type_of(&[Type::F32, Type::F64])?;
-    let Some(rounding) = form.rounding else {
-        return inst.modifiers.missing("one of .rn, .rz, .rm, .rp");
+    let rounding = match form.rounding {
+        Some(rounding) => rounding,
+        None if ty == Type::F32 && (body.target < 20 || body.ast.version < (3, 2)) => {
+            Rounding::Nearest
+        }
+        None => return inst.modifiers.missing("one of .rn, .rz, .rm, .rp"),
     };
     fused(body, inst, form, rounding, ty)
 }

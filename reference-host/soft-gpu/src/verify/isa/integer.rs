@@ -158,9 +158,6 @@ fn emit_carry<'a>(
     [d, a, b]: [u32; 3],
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
-    if ty.bytes() == 8 {
-        inst.requires(body, "of 64 bits with a carry", (4, 3), 0)?;
-    }
     let flag = body.carry(pos)?;
     let input = if carry_in {
         flag

@@ -4,8 +4,9 @@
 //! Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 
 use super::super::body::Body;
-use super::super::error::Checked;
+use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
+use super::super::operand::form;
 use super::super::symbols::Symbol;
 use super::access::{cluster_space, space_of};
 use crate::ast::{Operand, OperandKind};
@@ -116,8 +117,15 @@ fn arrive<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, drops: bool) -> Checked<(
     } else {
         &["shared", "shared::cta", "shared::cluster"]
     };
+    let elsewhere = inst.modifiers.has(&["shared::cluster"]).is_some();
     let space = take_space(body, &mut inst, spaces)?;
     end(&mut inst)?;
+    if elsewhere {
+        body.requires(pos, "mbarrier of .shared::cluster", 90, (8, 0))?;
+    }
+    if incomplete {
+        inst.modifiers.refuse(&["relaxed", "cluster"])?;
+    }
     if expects {
         body.requires(pos, "mbarrier.expect_tx", 90, (8, 0))?;
         if incomplete {
@@ -138,6 +146,15 @@ fn arrive<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, drops: bool) -> Checked<(
         OperandKind::Sink => {
             body.requires(pos, "an arrival without a state", 80, (7, 1))?;
             NONE
+        }
+        ref other if elsewhere => {
+            return fail(
+                inst.operand(0)?.pos,
+                SemanticError::OperandForm {
+                    expected: "`_`, since another block's barrier gives no state",
+                    found: form(other),
+                },
+            );
         }
         _ => body.dest(inst.operand(0)?, Type::B64)?,
     };

@@ -7,9 +7,10 @@ use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::super::special::special;
+use super::super::symbols::Symbol;
 use super::access::cluster_space;
 use super::moves::moved;
-use crate::ast::OperandKind;
+use crate::ast::{Operand, OperandKind};
 use crate::code::{Op, Space};
 use crate::exec::ops::LaneOp;
 use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
@@ -34,6 +35,7 @@ pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             },
         );
     }
+    check_variable(body, from, space, to_space)?;
     let a = moved(body, from, ty)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     if space == Space::Global {
@@ -53,6 +55,49 @@ pub(super) fn cvta<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         LaneOp::AddI64
     };
     body.lane(op, d, a, base, 0);
+    Ok(())
+}
+
+/// A variable may stand where its own space is the one that is left; towards a space, ptxas minds variables by themselves alone.
+fn check_variable<'a>(
+    body: &mut Body<'a>,
+    from: &Operand<'a>,
+    space: Space,
+    to_space: bool,
+) -> Checked<()> {
+    let (OperandKind::Name(name) | OperandKind::NameOffset(name, _)) = from.kind else {
+        return Ok(());
+    };
+    let declared = match body.symbol(name)? {
+        Symbol::Global { .. } => Space::Global,
+        Symbol::Const { .. } => Space::Const,
+        Symbol::Shared { .. } | Symbol::DynamicShared => Space::Shared,
+        Symbol::FrameLocal { .. } => Space::Local,
+        Symbol::KernelParam { .. } | Symbol::FrameParam { .. } => Space::KernelParam,
+        _ => return Ok(()),
+    };
+    if to_space {
+        if matches!(from.kind, OperandKind::NameOffset(..)) {
+            return Ok(());
+        }
+        return fail(
+            name.pos,
+            SemanticError::OperandForm {
+                expected: "a register",
+                found: "a variable",
+            },
+        );
+    }
+    if declared != space {
+        return fail(
+            name.pos,
+            SemanticError::SpaceMismatch {
+                name: name.text.to_owned(),
+                declared: declared.word(),
+                needed: space.word(),
+            },
+        );
+    }
     Ok(())
 }
 

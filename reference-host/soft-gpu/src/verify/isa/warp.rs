@@ -134,7 +134,7 @@ fn bar_warp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     Ok(())
 }
 
-/// `.sync`, without which the instruction is of an older kind that no current target has.
+/// `.sync`.
 fn need_sync<'a>(inst: &mut Inst<'a>) -> Checked<()> {
     if inst.modifiers.take("sync") {
         return Ok(());
@@ -146,6 +146,45 @@ fn need_sync<'a>(inst: &mut Inst<'a>) -> Checked<()> {
             what: ".sync",
         },
     )
+}
+
+/// Whether an exchange names its members. Without `.sync` it is of an older kind, among the lanes that are there, which
+/// older targets have in every version, and newer ones in older versions.
+fn names_members<'a>(
+    body: &Body<'a>,
+    inst: &mut Inst<'a>,
+    (version, target): ((u32, u32), u32),
+) -> Checked<bool> {
+    if inst.modifiers.take("sync") {
+        inst.requires(body, "sync", (6, 0), 30)?;
+        return Ok(true);
+    }
+    if body.target >= 70 && body.ast.version >= (6, 4) {
+        need_sync(inst)?;
+    }
+    inst.requires(body, "", version, target)?;
+    Ok(false)
+}
+
+/// The members of an exchange: its last operand, or the lanes that are there.
+fn members<'a>(
+    body: &mut Body<'a>,
+    inst: &Inst<'a>,
+    operand: Option<&Operand<'a>>,
+    ty: Type,
+) -> Checked<u32> {
+    match operand {
+        Some(operand) => body.source(operand, ty),
+        None => body.fresh(Type::B32, inst.opcode.pos),
+    }
+}
+
+/// Begins the block of an exchange, in which the lanes that are there become its members where it names none.
+fn begin_exchange(body: &mut Body<'_>, named: bool, members: u32) {
+    body.begin_block();
+    if !named {
+        body.emit(Op::ActiveMask { d: members });
+    }
 }
 
 /// `d` or `d|p`.
@@ -163,8 +202,7 @@ fn one_or_pair<'a>(
 }
 
 pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    inst.requires(body, "", (6, 0), 30)?;
-    need_sync(&mut inst)?;
+    let named = names_members(body, &mut inst, ((3, 0), 30))?;
     let mode = match inst.modifiers.need_one(
         &["up", "down", "bfly", "idx"],
         "one of .up, .down, .bfly, .idx",
@@ -176,26 +214,29 @@ pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     };
     inst.modifiers.type_of(&[Type::B32])?;
     inst.modifiers.end()?;
-    inst.arity(5)?;
+    inst.arity(if named { 5 } else { 4 })?;
     let (first, second) = one_or_pair(body, inst.operand(0)?);
     let a = body.source(inst.operand(1)?, Type::B32)?;
     let b = body.source(inst.operand(2)?, Type::B32)?;
     let c = body.source(inst.operand(3)?, Type::B32)?;
-    let members = body.source(inst.operand(4)?, Type::U32)?;
+    let members = members(body, &inst, inst.operands.get(4), Type::U32)?;
     let d = body.dest(first, Type::B32)?;
     let p = match second {
         Some(operand) => body.dest_or_sink(operand, Type::Pred)?,
         None => NONE,
     };
     let list = body.list(&[d, p, a, b, c, members]);
-    body.begin_block();
+    begin_exchange(body, named, members);
     body.emit(Op::Shuffle { mode, list });
     Ok(())
 }
 
 pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    inst.requires(body, "", (6, 0), 30)?;
-    need_sync(&mut inst)?;
+    let since = match inst.modifiers.has(&["ballot"]) {
+        Some(_) => ((2, 0), 20),
+        None => ((1, 2), 12),
+    };
+    let named = names_members(body, &mut inst, since)?;
     let (mode, ty) = match inst.modifiers.need_one(
         &["all", "any", "uni", "ballot"],
         "one of .all, .any, .uni, .ballot",
@@ -207,11 +248,11 @@ pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     };
     inst.modifiers.type_of(&[ty])?;
     inst.modifiers.end()?;
-    inst.arity(3)?;
+    inst.arity(if named { 3 } else { 2 })?;
     let (source, negated) = body.predicate(inst.operand(1)?)?;
-    let members = body.source(inst.operand(2)?, Type::B32)?;
+    let members = members(body, &inst, inst.operands.get(2), Type::B32)?;
     let d = body.dest(inst.operand(0)?, ty)?;
-    body.begin_block();
+    begin_exchange(body, named, members);
     body.emit(Op::Vote {
         mode,
         d,

@@ -19,6 +19,7 @@ pub(super) fn tf32<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, form: Form) -> C
     inst.modifiers.take("tf32");
     let from = inst.modifiers.type_of(&[Type::F32])?;
     inst.modifiers.refuse(&["ftz", "sat", "rm", "rp"])?;
+    inst.modifiers.refuse(INTEGRAL)?;
     let op: RareOpOf = match (form.away, form.rounding) {
         (true, None) => RareOp::F32ToTf32Away,
         (false, Some(Rounding::Zero)) => RareOp::F32ToTf32Rz,
@@ -52,6 +53,9 @@ pub(super) fn tf32<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, form: Form) -> C
     Ok(())
 }
 
+/// Roundings to an integral value, which nothing here has.
+const INTEGRAL: &[&str] = &["rni", "rzi", "rmi", "rpi"];
+
 /// Pairs of floats of 16 or 8 bits.
 pub(super) fn pair<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, form: Form) -> Checked<()> {
     let word = inst.modifiers.type_word().unwrap_or_default();
@@ -73,6 +77,7 @@ pub(super) fn pair<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, form: Form) -> C
     let from = inst.modifiers.type_of(&[Type::F32])?;
     inst.modifiers.end()?;
     inst.modifiers.refuse(&["ftz", "sat", "rna", "rm", "rp"])?;
+    inst.modifiers.refuse(INTEGRAL)?;
     let Some(rounding) = form.rounding else {
         return inst.modifiers.missing("one of .rn, .rz");
     };
@@ -121,6 +126,7 @@ fn to_bytes<'a>(
     inst.modifiers.end()?;
     inst.modifiers
         .refuse(&["ftz", "sat", "rna", "rz", "rm", "rp"])?;
+    inst.modifiers.refuse(INTEGRAL)?;
     if form.rounding.is_none() {
         return inst.modifiers.missing(".rn");
     }
@@ -180,6 +186,7 @@ fn of_bytes<'a>(
     inst.modifiers.end()?;
     inst.modifiers
         .refuse(&["ftz", "sat", "satfinite", "rna", "rz", "rm", "rp"])?;
+    inst.modifiers.refuse(INTEGRAL)?;
     if form.rounding.is_none() {
         return inst.modifiers.missing(".rn");
     }

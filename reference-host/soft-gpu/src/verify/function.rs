@@ -141,19 +141,6 @@ impl<'a> Verifier<'a> {
                 },
             )
         };
-        if let Some(first) = function.params.first()
-            && function.entry
-            && self.ast.version < (1, 4)
-        {
-            return fail(
-                first.name.pos,
-                SemanticError::RequiresVersion {
-                    what: "a list of a kernel's parameters".to_owned(),
-                    major: 1,
-                    minor: 4,
-                },
-            );
-        }
         for param in function.returns.iter().chain(&function.params) {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");

@@ -95,6 +95,13 @@ impl<'a> Verifier<'a> {
     fn run(&mut self) -> Checked<()> {
         self.check_version()?;
         self.check_target()?;
+        if self.ast.version < (1, 4) {
+            // Their kernels declare parameters within their bodies, and floats round by default.
+            return fail(
+                self.ast.version_pos,
+                Unsupported::Declaration(".version 1.0 to 1.3".to_owned()),
+            );
+        }
         if let Some((size, pos)) = self.ast.address_size {
             if size != 64 {
                 return fail(pos, SemanticError::AddressSize(size));

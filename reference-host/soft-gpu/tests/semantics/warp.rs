@@ -97,6 +97,41 @@ fn members(groups: [u32; 4], lane: usize) -> u32 {
         .unwrap_or(0)
 }
 
+/// Without `.sync`, votes and shuffles are among the lanes that are there: here those of one side of a branch, then all.
+#[test]
+fn exchanges_without_sync_are_among_the_lanes_that_are_there() {
+    let mut kernel = Kernel::of_text(
+        ".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n\
+         .reg .pred %p<9>; .reg .b32 %t, %r<9>; .reg .b64 %data, %at;\n\
+         ld.param.u64 %data, [data]; mov.u32 %t, %tid.x; mad.wide.u32 %at, %t, 32, %data; mul.lo.u32 %r1, %t, 3;\n\
+         setp.lt.u32 %p1, %t, 12; setp.lt.u32 %p2, %t, 20; @%p1 bra LOW;\n\
+         vote.ballot.b32 %r2, %p2; vote.all.pred %p3, %p2; vote.any.pred %p4, %p2; vote.uni.pred %p5, %p2;\n\
+         shfl.down.b32 %r3|%p6, %r1, 1, 31; bra JOINED;\n\
+         LOW: vote.ballot.b32 %r2, %p2; vote.all.pred %p3, %p2; vote.any.pred %p4, !%p2; vote.uni.pred %p5, %p2;\n\
+         shfl.idx.b32 %r3|%p6, %r1, 7, 31;\n\
+         JOINED: vote.ballot.b32 %r4, %p1; selp.u32 %r5, 1, 0, %p3; selp.u32 %r6, 1, 0, %p4; selp.u32 %r7, 1, 0, %p5;\n\
+         selp.u32 %r8, 1, 0, %p6; st.global.v4.u32 [%at], {%r2, %r3, %r4, %r5}; st.global.v4.u32 [%at+16], {%r6, %r7, %r8, %t};\n\
+         ret;\n}\n",
+    )
+    .block(32);
+    let found = kernel.run_on(&[0; 32 * 8]);
+    for (lane, found) in (0u32..).zip(found.as_chunks::<8>().0) {
+        let low = lane < 12;
+        let neighbour = (lane + 1).min(31);
+        let expected = [
+            if low { 0xFFF } else { 0xF_F000 },
+            3 * if low { 7 } else { neighbour },
+            0xFFF,
+            u32::from(low),
+            u32::from(!low),
+            u32::from(low),
+            u32::from(low || lane < 31),
+            lane,
+        ];
+        assert_eq!(*found, expected, "lane {lane}");
+    }
+}
+
 /// Lanes of a mask.
 fn of(mask: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| mask >> lane & 1 == 1)

@@ -61,8 +61,10 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
     inst.modifiers.end()?;
     let op = operation(body, &inst, word, ty, vector)?;
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
-    // Sums of single precision, which flush or do not as their space has it, may say so.
-    if half == flushing && (half || ty != Type::F32) {
+    if !flushing && ty == Type::F32 {
+        return inst.modifiers.unsupported(".noftz of single precision");
+    }
+    if half == flushing {
         return if half {
             inst.modifiers.missing(".noftz")
         } else {

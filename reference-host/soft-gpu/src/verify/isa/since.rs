@@ -159,6 +159,7 @@ fn forms(opcode: &str) -> &'static [Form] {
                     without(SPACES, 20),
                     with(&[SHARED], 12, ALWAYS),
                     with(&[&["add"], &["f32"]], 20, ALWAYS),
+                    with(&[&["noftz"], &["f32"]], 90, (9, 4)),
                     with(&[BITS64], 12, ALWAYS),
                     with(&[BITS64, SHARED], 20, ALWAYS),
                     with(&[BITS64, &["and", "or", "xor", "min", "max"]], 32, ALWAYS),

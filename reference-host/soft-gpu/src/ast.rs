@@ -35,6 +35,8 @@ pub(crate) struct Module<'s> {
     pub(crate) address_size: Option<(u64, Pos)>,
     /// Whether there is a `.section .debug_…`.
     pub(crate) debug_section: bool,
+    /// Whether nothing stands behind the header.
+    pub(crate) only_header: bool,
     pub(crate) items: Vec<Item<'s>>,
     /// Pool for [`Instr::modifiers`] and [`Instr::operands`], and the nested lists of [`Operand`].
     pub(crate) modifiers: Vec<Name<'s>>,

@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::verify::LaunchBounds;
 use crate::{parser, verify};
 
+const FUNCTION_IN_BODY: &str = "a declaration of a function, or an alias, inside a body";
 const INDEXED_OPERAND: &str = "an element `name[index]` of an array as an operand";
 const TEXTURE_ADDRESS: &str = "the address of a texture, surface or tensor, `[name, {…}]`";
 
@@ -126,6 +127,10 @@ impl Module {
             },
             PtxErrorCause::Syntax(SyntaxError::IndexedOperand) => PtxError {
                 cause: Unsupported::Declaration(INDEXED_OPERAND.to_owned()).into(),
+                ..error
+            },
+            PtxErrorCause::Syntax(SyntaxError::FunctionInBody) => PtxError {
+                cause: Unsupported::Declaration(FUNCTION_IN_BODY.to_owned()).into(),
                 ..error
             },
             _ => error,

@@ -118,6 +118,18 @@ impl Type {
         }
     }
 
+    /// Untyped bits of the same width.
+    pub(crate) fn as_bits(self) -> Self {
+        match self.bytes() {
+            0 => self,
+            1 => Self::B8,
+            2 => Self::B16,
+            4 => Self::B32,
+            8 => Self::B64,
+            _ => Self::B128,
+        }
+    }
+
     pub(crate) fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Unsigned | Kind::Signed)
     }
@@ -141,6 +153,9 @@ impl Type {
         if declared == Self::B128 {
             return self == Self::B128;
         }
+        if self.is_integer() && declared == Self::F16x2 {
+            return self.bytes() <= declared.bytes();
+        }
         if self.is_float() || declared.is_float() {
             return self.accepts(declared)
                 || (declared.bytes() >= self.bytes()
@@ -154,7 +169,8 @@ impl Type {
             (Kind::Pred, other) | (other, Kind::Pred) => other == Kind::Pred,
             (Kind::Bits, _) | (_, Kind::Bits) => true,
             (Kind::Float, other) => other == Kind::Float && self == declared,
-            (_, other) => other != Kind::Float,
+            // A pair of halves passes for an integer of 32 bits.
+            (_, other) => other != Kind::Float || declared == Self::F16x2,
         }
     }
 }

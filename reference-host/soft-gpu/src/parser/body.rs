@@ -147,6 +147,15 @@ impl<'s> Parser<'s> {
             ".loc" => section::location(cursor),
             ".pragma" => section::pragma(cursor),
             ".target" => self.target(),
+            ".alias" | ".func" => Err(cursor.failure(SyntaxError::FunctionInBody)),
+            ".extern" | ".visible" | ".weak" => {
+                let misplaced = cursor.misplaced("inside a function");
+                cursor.advance()?;
+                Err(match cursor.text() {
+                    ".func" => cursor.failure(SyntaxError::FunctionInBody),
+                    _ => misplaced,
+                })
+            }
             _ => {
                 let align = variable::alignments(cursor, None)?;
                 let Some(space) = variable::space(cursor) else {

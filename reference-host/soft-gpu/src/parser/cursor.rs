@@ -146,8 +146,8 @@ impl<'s> Cursor<'s> {
             Token::Binary => (digits.get(2..).unwrap_or_default(), 2),
             _ => return Err(self.unexpected(expected)),
         };
-        u64::from_str_radix(digits, radix)
-            .map_err(|_| self.failure(SyntaxError::NumberTooLarge(shorten(text))))
+        wrapped(digits, radix)
+            .ok_or_else(|| self.failure(SyntaxError::NumberTooLarge(shorten(text))))
     }
 
     /// `error` at the next token.
@@ -202,3 +202,17 @@ fn shorten(text: &str) -> Box<str> {
 }
 
 const TEXT_IN_MESSAGE_CHARS: usize = 60;
+
+/// The value of digits modulo 2^64, as ptxas reads them: it gives up where a digit follows on a number whose upper bit is set, and overlooks
+/// the other overflows.
+fn wrapped(digits: &str, radix: u32) -> Option<u64> {
+    digits.chars().try_fold(0u64, |value, digit| {
+        let digit = digit.to_digit(radix)?;
+        let fits = value.cast_signed() >= 0;
+        fits.then(|| {
+            value
+                .wrapping_mul(u64::from(radix))
+                .wrapping_add(u64::from(digit))
+        })
+    })
+}

@@ -65,6 +65,7 @@ impl<'s> Parser<'s> {
             target: Vec::new(),
             address_size: None,
             debug_section: false,
+            only_header: false,
             items: Vec::new(),
             modifiers: Vec::with_capacity(expected_stmts),
             operands: Vec::with_capacity(expected_stmts),
@@ -83,6 +84,7 @@ impl<'s> Parser<'s> {
 
     fn module(mut self) -> Parse<Module<'s>> {
         self.header()?;
+        self.module.only_header = self.cursor.token == Token::End;
         while self.cursor.token != Token::End {
             self.item()?;
         }

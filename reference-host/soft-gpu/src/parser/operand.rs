@@ -149,6 +149,9 @@ impl<'s> Parser<'s> {
                     .unexpected("the end of the list, which is too long"));
             }
             let element = self.element()?;
+            if close == Token::CloseBrace && matches!(element.kind, OperandKind::NameOffset(..)) {
+                return Err(failure_at(element.pos, sum_in_vector()));
+            }
             pool::push(&mut self.module.operands, element);
             if self.cursor.eat(Token::Comma)? {
                 continue;
@@ -164,6 +167,13 @@ impl<'s> Parser<'s> {
 
 fn may_pair(kind: OperandKind<'_>) -> bool {
     matches!(kind, OperandKind::Name(_) | OperandKind::Sink)
+}
+
+fn sum_in_vector() -> SyntaxError {
+    SyntaxError::Unexpected {
+        found: "sum".into(),
+        expected: "a register or a constant in a vector",
+    }
 }
 
 fn second_of_pair() -> SyntaxError {

@@ -102,4 +102,7 @@ pub enum SyntaxError {
         "`name[index]` is not taken as an operand: write the byte address, `[name+offset]` or `name+offset`"
     )]
     IndexedOperand,
+    /// A function declared, or an alias given, inside a body.
+    #[error("functions are declared, and aliases given, outside bodies")]
+    FunctionInBody,
 }

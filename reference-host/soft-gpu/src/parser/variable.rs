@@ -2,7 +2,7 @@
 
 use super::SyntaxError;
 use super::constant::Constant;
-use super::cursor::{Cursor, Parse};
+use super::cursor::{Cursor, Parse, failure_at};
 use crate::ast::{
     FloatLit, Init, InitAddress, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable,
     VariableExtras,
@@ -10,6 +10,7 @@ use crate::ast::{
 use crate::lexer::Token;
 use crate::limits::MAX_BRACES;
 use crate::pool;
+use crate::types::Type;
 
 /// The state space named by the next token, if it is one in which variables are declared.
 pub(super) fn space(cursor: &Cursor<'_>) -> Option<VarSpace> {
@@ -50,9 +51,18 @@ pub(super) fn variables<'s>(
         1
     };
     let ty = cursor.dot_word("a type")?;
-    // The assembler takes a declaration of nothing.
-    if cursor.eat(Token::Semicolon)? {
-        return Ok(());
+    // The assembler takes a declaration of nothing, of a type that variables have.
+    if cursor.token == Token::Semicolon {
+        if Type::of_word(ty.text).is_none() || ty.text.starts_with("bf16") {
+            return Err(failure_at(
+                ty.pos,
+                SyntaxError::Unexpected {
+                    found: ty.text.into(),
+                    expected: "a type of variables",
+                },
+            ));
+        }
+        return cursor.advance();
     }
     loop {
         let name = cursor.name("the name of a variable")?;
@@ -251,5 +261,5 @@ fn mask(value: Constant, pos: Pos) -> Parse<u64> {
     value
         .integer()
         .and_then(|value| u64::try_from(value).ok())
-        .ok_or_else(|| super::cursor::failure_at(pos, SyntaxError::IntegerNeeded))
+        .ok_or_else(|| failure_at(pos, SyntaxError::IntegerNeeded))
 }

@@ -1,7 +1,7 @@
 //! Addresses: `[…]` of loads and stores, and variables and functions taken by address.
 
 use super::body::Body;
-use super::error::{Checked, SemanticError, fail};
+use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::operand::form;
 use super::symbols::{ParamRole, Resolved, Symbol};
 use crate::ast::{Name, Operand, OperandKind, Pos};
@@ -92,12 +92,12 @@ impl<'a> Body<'a> {
                             index: NONE,
                         },
                     )),
+                    // ptxas lets it wrap.
                     _ => fail(
                         operand.pos,
-                        SemanticError::OutOfRange {
-                            what: "address offset",
-                            value: offset.to_string(),
-                        },
+                        Unsupported::Declaration(format!(
+                            "an address {offset} bytes from a local variable"
+                        )),
                     ),
                 }
             }

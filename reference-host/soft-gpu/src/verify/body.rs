@@ -359,6 +359,13 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn mismatch<T>(name: Name<'a>, declared: Type, needed: Type) -> Checked<T> {
+        if (declared, needed) == (Type::F16x2, Type::Pred) {
+            // ptxas takes it; what it then is stands nowhere.
+            return fail(
+                name.pos,
+                Unsupported::Declaration("a pair of halves as a predicate".to_owned()),
+            );
+        }
         fail(
             name.pos,
             SemanticError::TypeMismatch {

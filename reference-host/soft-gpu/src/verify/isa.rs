@@ -23,6 +23,7 @@ mod order;
 mod sign;
 pub(super) mod since;
 mod spaces;
+mod vectors;
 mod video;
 mod warp;
 mod wide;

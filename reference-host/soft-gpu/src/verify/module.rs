@@ -294,7 +294,8 @@ impl<'a> Verifier<'a> {
             return fail(word.pos, SemanticError::UnknownTarget(word.text.to_owned()));
         }
         let (major, minor) = if specific { (8, 0) } else { needed };
-        if !has_come(self.ast.version, (major, minor)) {
+        // ptxas looks at the target where anything stands behind the header.
+        if !self.ast.only_header && !has_come(self.ast.version, (major, minor)) {
             return fail(
                 self.ast.version_pos,
                 SemanticError::RequiresVersion {

@@ -1,7 +1,7 @@
 //! Operands of instructions: registers, literals, predicates.
 
 use super::body::Body;
-use super::error::{Checked, SemanticError, fail};
+use super::error::{Checked, SemanticError, Unsupported, fail};
 use super::special::{SpecialRegister, special};
 use super::symbols::Symbol;
 use crate::ast::{FloatLit, Name, Operand, OperandKind, Pos, Wide};
@@ -47,11 +47,18 @@ impl<'a> Body<'a> {
         let place = ["xr", "yg", "zb", "wa"]
             .iter()
             .position(|words| component.text.len() == 1 && words.contains(component.text));
-        if let (Symbol::Vector { first, count, ty }, Some(place)) = (self.symbol(name)?, place)
-            && place < usize::from(count)
-        {
-            let place = u32::try_from(place).unwrap_or(0);
-            return Ok((first.saturating_add(place), ty));
+        match (self.symbol(name)?, place) {
+            (Symbol::Vector { first, count, ty }, Some(place)) if place < usize::from(count) => {
+                let place = u32::try_from(place).unwrap_or(0);
+                return Ok((first.saturating_add(place), ty));
+            }
+            (symbol, Some(_)) if symbol.form() == "a variable" => {
+                return fail(
+                    name.pos,
+                    Unsupported::Declaration("a component of a variable in memory".to_owned()),
+                );
+            }
+            _ => {}
         }
         fail(
             name.pos,
@@ -65,7 +72,7 @@ impl<'a> Body<'a> {
             OperandKind::Name(name) | OperandKind::Member(name, _) => {
                 let (slot, declared) = self.register_of(operand, name)?;
                 if ty.accepts_wider(declared) {
-                    Ok((slot, declared))
+                    Ok((slot, plain(declared, ty)))
                 } else {
                     Self::mismatch(name, declared, ty)
                 }
@@ -85,7 +92,7 @@ impl<'a> Body<'a> {
         let name = match operand.kind {
             OperandKind::Name(name) => name,
             OperandKind::Member(name, _) => name,
-            OperandKind::NameOffset(name, offset) if matches!(ty.bytes(), 4 | 8) => {
+            OperandKind::NameOffset(name, offset) => {
                 return self.sum(operand, name, offset, ty);
             }
             _ => return self.literal(operand, ty),
@@ -112,9 +119,18 @@ impl<'a> Body<'a> {
         offset: i64,
         ty: Type,
     ) -> Checked<u32> {
-        let is_register = matches!(self.symbol(name)?, Symbol::Register { .. });
-        if !is_register || ty.is_float() {
+        let Symbol::Register { ty: declared, .. } = self.symbol(name)? else {
             return self.literal(operand, ty);
+        };
+        if ty.is_float() || !matches!(ty.bytes(), 4 | 8) || !ty.accepts(declared) {
+            // Of other types ptxas takes it too, and says nowhere what it is.
+            return fail(
+                operand.pos,
+                Unsupported::Declaration(format!(
+                    "a register plus a number where type .{} is needed",
+                    ty.word()
+                )),
+            );
         }
         let register = self.plain_source(operand, name, ty)?;
         let offset = self.constant(offset.cast_unsigned(), ty, operand.pos)?;
@@ -126,6 +142,61 @@ impl<'a> Body<'a> {
         };
         self.lane(op, sum, register, offset, 0);
         Ok(sum)
+    }
+
+    /// A source of 32 bits that counts something: an integer or bits, no float of any kind.
+    pub(crate) fn count(&mut self, operand: &Operand<'a>) -> Checked<u32> {
+        self.no_floats(std::slice::from_ref(operand))?;
+        self.source(operand, Type::U32)
+    }
+
+    /// Refuses registers of floats, even of the right width, and literals of floats.
+    pub(crate) fn no_floats(&mut self, operands: &[Operand<'a>]) -> Checked<()> {
+        for operand in operands {
+            match operand.kind {
+                OperandKind::Name(name) if self.special_register(operand).is_none() => {
+                    if let Symbol::Register { ty, .. } = self.symbol(name)?
+                        && ty.is_float()
+                    {
+                        let integer = if ty.bytes() == 8 {
+                            Type::U64
+                        } else {
+                            Type::U32
+                        };
+                        return Self::mismatch(name, ty, integer);
+                    }
+                }
+                OperandKind::Float(_) => {
+                    return fail(
+                        operand.pos,
+                        SemanticError::OperandForm {
+                            expected: "a register or an integer",
+                            found: form(&operand.kind),
+                        },
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an integer that is not between two others; registers may hold what they will.
+    pub(crate) fn within(
+        operand: &Operand<'a>,
+        what: &'static str,
+        range: std::ops::RangeInclusive<i128>,
+    ) -> Checked<()> {
+        match operand.kind {
+            OperandKind::Int(value) if !range.contains(&value.get()) => fail(
+                operand.pos,
+                SemanticError::OutOfRange {
+                    what,
+                    value: value.get().to_string(),
+                },
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// What `mov` may read: also a special register.
@@ -162,7 +233,7 @@ impl<'a> Body<'a> {
         {
             let (slot, declared) = self.register_of(operand, name)?;
             return if ty.accepts_wider(declared) {
-                Ok((slot, declared))
+                Ok((slot, plain(declared, ty)))
             } else {
                 Self::mismatch(name, declared, ty)
             };
@@ -256,6 +327,15 @@ impl<'a> Body<'a> {
             self.lane(LaneOp::NotPred, slot, slot, slot, 0);
         }
         Ok(slot)
+    }
+}
+
+/// The declared type of a register that stands for an integer of type `ty`: a pair of halves counts as bits.
+fn plain(declared: Type, ty: Type) -> Type {
+    if declared == Type::F16x2 && ty.is_integer() {
+        Type::B32
+    } else {
+        declared
     }
 }
 

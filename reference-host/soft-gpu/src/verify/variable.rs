@@ -52,6 +52,12 @@ impl<'a> Verifier<'a> {
 
     /// Checks that the module's version and target have a variable's type.
     pub(super) fn type_has_come(&self, variable: &Variable<'_>) -> Checked<()> {
+        if variable.count().is_some() && variable.space != VarSpace::Reg {
+            return fail(
+                variable.name.pos,
+                Unsupported::Declaration("ranges of variables in memory".to_owned()),
+            );
+        }
         if variable.vector > 1 {
             return Ok(());
         }

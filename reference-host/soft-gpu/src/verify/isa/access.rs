@@ -10,6 +10,7 @@ use super::super::instruction::Inst;
 use super::super::special::special;
 use super::super::symbols::Symbol;
 use super::convert::settle;
+use super::vectors::{are_bits, part_type};
 use super::wide;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{Access, Element, Op, Space};
@@ -68,14 +69,15 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             },
         );
     }
-    alike(body, targets)?;
+    let bits = are_bits(body, targets)?;
     for target in targets {
         if count > 1 && is_sink(target) {
             registers.push(body.fresh(ty, target.pos)?);
             continue;
         }
         whole(body, &inst, target)?;
-        let (d, declared) = body.dest_wider(target, ty)?;
+        let (d, declared) = body.dest_wider(target, part_type(ty, bits, target))?;
+        let declared = if bits { declared.as_bits() } else { declared };
         if declared.bytes() == ty.bytes() && !(ty.is_signed() && ty.bytes() < 4)
             || (declared.bytes() == 4 && ty.bytes() < 4)
         {
@@ -130,10 +132,10 @@ pub(super) fn st<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         return inst.modifiers.unsupported(format!("type .{}", ty.word()));
     };
     let mut registers = Vec::with_capacity(count);
-    alike(body, sources)?;
+    let bits = are_bits(body, sources)?;
     for source in sources {
         whole(body, &inst, source)?;
-        let (slot, declared) = body.source_wider(source, ty)?;
+        let (slot, declared) = body.source_wider(source, part_type(ty, bits, source))?;
         let slot = if declared.bytes() == 8 && ty.bytes() < 8 {
             let low = body.fresh(Type::B32, source.pos)?;
             body.lane(LaneOp::Low32, low, slot, 0, 0);
@@ -295,6 +297,7 @@ impl<'a> Qualifiers<'a> {
             return inst.arity(2);
         }
         inst.arity(3)?;
+        body.no_floats(inst.operands.get(2..).unwrap_or_default())?;
         body.source(inst.operand(2)?, Type::B64).map(drop)
     }
 }
@@ -439,7 +442,11 @@ fn is_sink(operand: &Operand<'_>) -> bool {
 }
 
 /// A 128-bit register may hold fewer bits; that is not implemented.
-fn whole<'a>(body: &mut Body<'a>, inst: &Inst<'a>, operand: &Operand<'a>) -> Checked<()> {
+pub(super) fn whole<'a>(
+    body: &mut Body<'a>,
+    inst: &Inst<'a>,
+    operand: &Operand<'a>,
+) -> Checked<()> {
     if let OperandKind::Name(name) = operand.kind
         && special(name.text, None).is_none()
         && let Symbol::Register { ty: Type::B128, .. } = body.symbol(name)?
@@ -447,27 +454,6 @@ fn whole<'a>(body: &mut Body<'a>, inst: &Inst<'a>, operand: &Operand<'a>) -> Che
         return inst
             .modifiers
             .unsupported("a register wider than its type of 128 bits");
-    }
-    Ok(())
-}
-
-/// Refuses a vector of registers of different widths, which [`Body::dest_wider`] would take one by one.
-fn alike<'a>(body: &mut Body<'a>, parts: &[Operand<'a>]) -> Checked<()> {
-    let mut width = None;
-    for part in parts {
-        let OperandKind::Name(name) = part.kind else {
-            continue;
-        };
-        if special(name.text, None).is_some() {
-            continue;
-        }
-        let Symbol::Register { ty, .. } = body.symbol(name)? else {
-            continue;
-        };
-        let first = *width.get_or_insert(ty);
-        if first.bytes() != ty.bytes() {
-            return Body::mismatch(name, ty, first);
-        }
     }
     Ok(())
 }

@@ -125,7 +125,7 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                     },
                 );
             }
-            OperandKind::Int(_) => copied.size = body.source(operand, Type::U32)?,
+            OperandKind::Int(_) => copied.size = body.count(operand)?,
             OperandKind::Not(_) => {
                 body.requires(pos, "a copy that may be ignored", 80, (7, 5))?;
                 (copied.ignore, copied.negated) = body.predicate(operand)?;
@@ -134,7 +134,7 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                 body.requires(pos, "a copy that may be ignored", 80, (7, 5))?;
                 (copied.ignore, copied.negated) = body.predicate(operand)?;
             }
-            _ => copied.size = body.source(operand, Type::U32)?,
+            _ => copied.size = body.count(operand)?,
         }
     }
     if hint {
@@ -142,6 +142,7 @@ fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             most.saturating_sub(1)
                 .min(inst.operands.len().saturating_sub(1)),
         )?;
+        body.no_floats(std::slice::from_ref(policy))?;
         body.source(policy, Type::B64)?;
     }
     let index = u32::try_from(body.code.copies.len()).unwrap_or(NONE);

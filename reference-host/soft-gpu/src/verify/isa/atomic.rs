@@ -7,6 +7,7 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::access::{SCOPES, cluster_scope, cluster_space, elements, space_of};
+use super::vectors::{are_bits, part_type};
 use super::wide;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{Atomic, AtomicOp, Element, NONE, Op, Space};
@@ -121,6 +122,7 @@ fn atomic<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, returns: bool) -> Checked
         )?;
     }
     if hint {
+        body.no_floats(std::slice::from_ref(inst.operand(last)?))?;
         body.source(inst.operand(last)?, Type::B64)?;
     }
     if returns {
@@ -259,7 +261,9 @@ fn sources<'a>(
     }
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
     let mut registers = Vec::with_capacity(count);
-    for part in vector(body, inst, operand, count)? {
+    let parts = vector(body, inst, operand, count)?;
+    let bits = are_bits(body, parts)?;
+    for part in parts {
         if half && !matches!(part.kind, OperandKind::Name(_)) {
             return fail(
                 part.pos,
@@ -269,7 +273,7 @@ fn sources<'a>(
                 },
             );
         }
-        registers.push(body.source(part, ty)?);
+        registers.push(body.source(part, part_type(ty, bits, part))?);
     }
     Ok(registers)
 }
@@ -285,8 +289,10 @@ fn results<'a>(
         return Ok(wide::halves(body.dest_or_sink(operand, ty)?).to_vec());
     }
     let mut registers = Vec::with_capacity(count);
-    for part in elements(body, operand, count)? {
-        registers.push(body.dest_or_sink(part, ty)?);
+    let parts = elements(body, operand, count)?;
+    let bits = are_bits(body, parts)?;
+    for part in parts {
+        registers.push(body.dest_or_sink(part, part_type(ty, bits, part))?);
     }
     Ok(registers)
 }

@@ -200,6 +200,7 @@ pub(super) fn createpolicy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Check
     match kind {
         "cvt" => {
             inst.arity(2)?;
+            body.no_floats(inst.operands)?;
             body.source(inst.operand(1)?, Type::B64)?;
         }
         "fractional" => {
@@ -211,10 +212,11 @@ pub(super) fn createpolicy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Check
         _ => {
             inst.arity(4)?;
             address(body, inst.operand(1)?, Space::Global)?;
-            body.source(inst.operand(2)?, Type::U32)?;
-            body.source(inst.operand(3)?, Type::U32)?;
+            body.count(inst.operand(2)?)?;
+            body.count(inst.operand(3)?)?;
         }
     }
+    body.no_floats(inst.operands.get(..1).unwrap_or_default())?;
     let d = body.dest(inst.operand(0)?, Type::B64)?;
     let none = body.constant64(0, pos)?;
     body.lane(LaneOp::Mov64, d, none, none, 0);

@@ -53,7 +53,7 @@ pub(super) fn brx<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.take("uni");
     inst.modifiers.end()?;
     inst.arity(2)?;
-    let index = body.source(inst.operand(0)?, Type::U32)?;
+    let index = body.count(inst.operand(0)?)?;
     let name = name_of(inst.operand(1)?, "a branch target list")?;
     let table = match body.symbol(name)? {
         Symbol::BranchTable(table) => table,
@@ -153,16 +153,29 @@ pub(super) fn nanosleep<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<
     inst.modifiers.type_of(&[Type::U32])?;
     inst.modifiers.end()?;
     inst.arity(1)?;
-    body.source(inst.operand(0)?, Type::U32)?;
+    body.count(inst.operand(0)?)?;
     Ok(())
 }
 
-pub(super) fn pmevent<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
-    inst.modifiers.take("mask");
+pub(super) fn pmevent<'a>(_: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    let most = if inst.modifiers.take("mask") {
+        0xFFFF
+    } else {
+        15
+    };
     inst.modifiers.end()?;
     inst.arity(1)?;
-    body.source(inst.operand(0)?, Type::U16)?;
-    Ok(())
+    let event = inst.operand(0)?;
+    if !matches!(event.kind, OperandKind::Int(_)) {
+        return fail(
+            event.pos,
+            SemanticError::OperandForm {
+                expected: "an integer",
+                found: form(&event.kind),
+            },
+        );
+    }
+    Body::within(event, "number or mask of events", 0..=most)
 }
 
 /// The parts of a call: `{(results),} callee {, (arguments)} {, prototype}`.

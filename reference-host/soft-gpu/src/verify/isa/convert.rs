@@ -13,6 +13,7 @@ use super::super::body::Body;
 use super::super::error::Checked;
 use super::super::instruction::Inst;
 use super::super::modifiers::Modifiers;
+use super::access::whole;
 use super::half;
 use crate::ast::Pos;
 use crate::code::LaneOpOf;
@@ -84,6 +85,10 @@ pub(super) fn cvt<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let pos = inst.opcode.pos;
     // With `.bf16`, no register is wider than its type.
     let exact = to == Type::Bf16 || from == Type::Bf16;
+    if !exact {
+        whole(body, &inst, inst.operand(0)?)?;
+        whole(body, &inst, inst.operand(1)?)?;
+    }
     let special = if to.is_integer() && from.is_integer() {
         body.special_whole(inst.operand(1)?)?
     } else {

@@ -5,7 +5,7 @@
 use super::super::body::Body;
 use super::super::error::Checked;
 use super::super::instruction::Inst;
-use super::integer::{binary, ternary};
+use super::integer::{binary, counts_alone, ternary};
 use crate::code::RareOpOf;
 use crate::exec::rare::RareOp;
 use crate::types::Type;
@@ -30,6 +30,7 @@ pub(super) fn szext<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
 }
 
 pub(super) fn bmsk<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    body.no_floats(inst.operands)?;
     let clamp = clamps(&mut inst)?;
     let ty = inst.modifiers.type_of(&[Type::B32])?;
     inst.requires(body, "", (7, 6), 70)?;
@@ -49,6 +50,7 @@ fn clamps(inst: &mut Inst<'_>) -> Checked<bool> {
 }
 
 pub(super) fn dp2a<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    counts_alone(body, &inst)?;
     let half = inst.modifiers.need_one(&["lo", "hi"], "one of .lo, .hi")?;
     let a_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
     let b_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
@@ -63,5 +65,5 @@ pub(super) fn dp2a<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         (true, true, false) => RareOp::Dot2HiSU,
         (true, true, true) => RareOp::Dot2HiSS,
     };
-    ternary(body, inst, Type::B32, Type::B32, op)
+    ternary(body, inst, Type::U32, Type::U32, op)
 }

@@ -410,6 +410,7 @@ fn counting<'a>(
     inst.modifiers.end()?;
     inst.arity(2)?;
     let a = body.source(inst.operand(1)?, ty)?;
+    body.no_floats(inst.operands.get(..1).unwrap_or_default())?;
     let d = body.dest(inst.operand(0)?, Type::U32)?;
     body.lane(pick(ty), d, a, 0, 0);
     Ok(())
@@ -475,8 +476,8 @@ pub(super) fn bfe<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(4)?;
     let a = body.source(inst.operand(1)?, ty)?;
-    let position = body.source(inst.operand(2)?, Type::U32)?;
-    let length = body.source(inst.operand(3)?, Type::U32)?;
+    let position = body.count(inst.operand(2)?)?;
+    let length = body.count(inst.operand(3)?)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     let op: LaneOpOf = match ty {
         Type::U32 => LaneOp::BfeU32,
@@ -494,8 +495,8 @@ pub(super) fn bfi<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.arity(5)?;
     let a = body.source(inst.operand(1)?, ty)?;
     let b = body.source(inst.operand(2)?, ty)?;
-    let position = body.source(inst.operand(3)?, Type::U32)?;
-    let length = body.source(inst.operand(4)?, Type::U32)?;
+    let position = body.count(inst.operand(3)?)?;
+    let length = body.count(inst.operand(4)?)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     let slots = Slots {
         d,
@@ -512,7 +513,14 @@ pub(super) fn bfi<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     Ok(())
 }
 
+/// Sum and addend of a dot product are of integers, while its factors may be given as pairs of halves.
+pub(super) fn counts_alone<'a>(body: &mut Body<'a>, inst: &Inst<'a>) -> Checked<()> {
+    body.no_floats(inst.operands.get(..1).unwrap_or_default())?;
+    body.no_floats(inst.operands.get(3..).unwrap_or_default())
+}
+
 pub(super) fn dp4a<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
+    counts_alone(body, &inst)?;
     let a_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
     let b_type = inst.modifiers.type_of(&[Type::U32, Type::S32])?;
     inst.requires(body, "", (5, 0), 61)?;
@@ -522,5 +530,5 @@ pub(super) fn dp4a<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         (_, Type::U32) => LaneOp::Dot4SU,
         _ => LaneOp::Dot4SS,
     };
-    ternary(body, inst, Type::B32, Type::B32, op)
+    ternary(body, inst, Type::U32, Type::U32, op)
 }

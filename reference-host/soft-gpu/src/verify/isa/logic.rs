@@ -80,17 +80,9 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     }
     inst.arity(if combine.is_some() { 6 } else { 5 })?;
     let table = inst.operand(4)?;
-    match table.kind {
-        OperandKind::Int(value) if (0..=0xFF).contains(&value.get()) => {}
-        OperandKind::Int(Wide(value)) => {
-            return fail(
-                table.pos,
-                SemanticError::OutOfRange {
-                    what: "lop3 table",
-                    value: value.to_string(),
-                },
-            );
-        }
+    let bits = match table.kind {
+        // Of a larger number, the lowest eight bits are the table.
+        OperandKind::Int(Wide(value)) => value as u32 & 0xFF,
         _ => {
             return fail(
                 table.pos,
@@ -100,11 +92,11 @@ pub(super) fn lop3<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
                 },
             );
         }
-    }
+    };
     let a = body.source(inst.operand(1)?, ty)?;
     let b = body.source(inst.operand(2)?, ty)?;
     let c = body.source(inst.operand(3)?, ty)?;
-    let e = body.source(table, ty)?;
+    let e = body.constant32(bits, table.pos)?;
     let Some(combine) = combine else {
         let d = body.dest(inst.operand(0)?, ty)?;
         body.emit(Op::Lane(LaneOp::Lop3(Slots { d, a, b, c, e })));
@@ -140,7 +132,7 @@ fn shift<'a>(body: &mut Body<'a>, inst: Inst<'a>, ty: Type, op: LaneOpOf) -> Che
     inst.modifiers.end()?;
     inst.arity(3)?;
     let a = body.source(inst.operand(1)?, ty)?;
-    let count = body.source(inst.operand(2)?, Type::U32)?;
+    let count = body.count(inst.operand(2)?)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     body.lane(op, d, a, count, 0);
     Ok(())
@@ -193,6 +185,7 @@ pub(super) fn shf<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         (false, true) => LaneOp::FunnelRightWrap,
         (false, false) => LaneOp::FunnelRightClamp,
     };
+    body.no_floats(inst.operands.get(3..).unwrap_or_default())?;
     ternary(body, inst, ty, ty, op)
 }
 

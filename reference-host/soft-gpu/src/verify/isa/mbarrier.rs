@@ -16,6 +16,7 @@ use crate::types::Type;
 
 pub(super) fn mbarrier<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     body.requires(inst.opcode.pos, "mbarrier", 80, (7, 0))?;
+    body.no_floats(inst.operands)?;
     match inst
         .modifiers
         .need_one(OPERATIONS, "an operation such as .init")?
@@ -93,7 +94,8 @@ fn init<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     end(&mut inst)?;
     inst.arity(2)?;
     let (space, address) = body.address(inst.operand(0)?, space)?;
-    let operand = body.source(inst.operand(1)?, Type::U32)?;
+    Body::within(inst.operand(1)?, "count of an mbarrier", 1..=0xF_FFFF)?;
+    let operand = body.count(inst.operand(1)?)?;
     emit(body, MbarrierKind::Init, space, NONE, operand, address);
     Ok(())
 }
@@ -139,7 +141,11 @@ fn arrive<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, drops: bool) -> Checked<(
     }
     let (space, address) = body.address(inst.operand(1)?, space)?;
     let operand = match inst.operands.get(2) {
-        Some(operand) => body.source(operand, Type::U32)?,
+        Some(operand) if !expects => {
+            Body::within(operand, "count of arrivals", 1..=i128::MAX)?;
+            body.count(operand)?
+        }
+        Some(operand) => body.count(operand)?,
         None => NONE,
     };
     let d = match inst.operand(0)?.kind {
@@ -177,7 +183,7 @@ fn transaction<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, kind: MbarrierKind) 
     end(&mut inst)?;
     inst.arity(2)?;
     let (space, address) = body.address(inst.operand(0)?, space)?;
-    let operand = body.source(inst.operand(1)?, Type::U32)?;
+    let operand = body.count(inst.operand(1)?)?;
     emit(body, kind, space, NONE, operand, address);
     Ok(())
 }
@@ -203,9 +209,12 @@ fn wait<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, patient: bool) -> Checked<(
     } else {
         (MbarrierKind::TestState, Type::B64)
     };
+    if parity {
+        Body::within(inst.operand(2)?, "parity of a phase", 0..=1)?;
+    }
     let operand = body.source(inst.operand(2)?, ty)?;
     if let Some(hint) = inst.operands.get(3) {
-        body.source(hint, Type::U32)?;
+        body.count(hint)?;
     }
     let d = body.dest(inst.operand(0)?, Type::Pred)?;
     body.emit(Op::Mbarrier(Mbarrier {

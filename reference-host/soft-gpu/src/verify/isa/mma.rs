@@ -6,6 +6,7 @@ use super::super::body::Body;
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
+use super::vectors::{are_bits, part_type};
 use crate::ast::{Operand, OperandKind};
 use crate::code::Op;
 use crate::exec::float::Rounding;
@@ -345,7 +346,9 @@ pub(super) fn sources<'a>(
     count: usize,
 ) -> Checked<Vec<u32>> {
     let mut registers = Vec::with_capacity(count);
-    for part in vector(body, operand, count)? {
+    let parts = vector(body, operand, count)?;
+    let bits = fit(body, parts, ty)?;
+    for part in parts {
         let ty = match part.kind {
             // Packed floats may be given as bits, integers may not.
             OperandKind::Int(_) if matches!(ty, Type::F16x2 | Type::Bf16x2) => Type::B32,
@@ -358,7 +361,7 @@ pub(super) fn sources<'a>(
                     },
                 );
             }
-            _ => ty,
+            _ => part_type(ty, bits, part),
         };
         registers.push(body.source(part, ty)?);
     }
@@ -386,10 +389,20 @@ pub(super) fn targets<'a>(
             },
         );
     }
+    let bits = fit(body, parts, ty)?;
     for part in parts {
-        registers.push(body.dest_or_sink(part, ty)?);
+        registers.push(body.dest_or_sink(part, part_type(ty, bits, part))?);
     }
     Ok(registers)
+}
+
+/// Whether the parts of a fragment count as bits; as integers, no float of any kind may stand among them.
+fn fit<'a>(body: &mut Body<'a>, parts: &[Operand<'a>], ty: Type) -> Checked<bool> {
+    let bits = are_bits(body, parts)?;
+    if !bits && ty.is_integer() {
+        body.no_floats(parts)?;
+    }
+    Ok(bits)
 }
 
 /// The parts of a vector; one register alone is no vector.

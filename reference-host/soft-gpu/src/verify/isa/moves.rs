@@ -8,6 +8,7 @@ use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::super::special::{is_vector, special};
 use super::super::symbols::Symbol;
+use super::vectors::are_bits;
 use super::wide;
 use crate::ast::{Operand, OperandKind};
 use crate::code::Op;
@@ -198,6 +199,7 @@ fn pack<'a>(
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
     no_predicates(body, inst, parts)?;
+    are_bits(body, parts)?;
     let part = part_type(inst, ty, parts.len())?;
     let mut sources = Vec::with_capacity(parts.len());
     for operand in parts {
@@ -250,6 +252,7 @@ fn unpack<'a>(
 ) -> Checked<()> {
     let pos = inst.opcode.pos;
     no_predicates(body, inst, parts)?;
+    are_bits(body, parts)?;
     let part = part_type(inst, ty, parts.len())?;
     let source = body.source(from, ty)?;
     let words = if ty.bytes() == 8 {

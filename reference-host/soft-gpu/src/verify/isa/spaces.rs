@@ -105,6 +105,7 @@ pub(super) fn isspacep<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<(
     let (space, _) = take_window(body, &mut inst)?;
     inst.modifiers.end()?;
     inst.arity(2)?;
+    body.no_floats(inst.operands.get(1..).unwrap_or_default())?;
     let address = match body.source_wider(inst.operand(1)?, Type::U32)? {
         (slot, Type::U64 | Type::S64 | Type::B64) => slot,
         (narrow, ty) if ty.bytes() == 4 => {
@@ -142,7 +143,7 @@ pub(super) fn mapa<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     } else {
         body.source(inst.operand(1)?, ty)?
     };
-    body.source(inst.operand(2)?, Type::U32)?;
+    body.count(inst.operand(2)?)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     let op = if ty == Type::U64 {
         LaneOp::Mov64
@@ -165,6 +166,7 @@ pub(super) fn getctarank<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked
     } else {
         body.source(inst.operand(1)?, ty)?;
     }
+    body.no_floats(inst.operands.get(..1).unwrap_or_default())?;
     let d = body.dest(inst.operand(0)?, Type::U32)?;
     let zero = body.constant32(0, inst.opcode.pos)?;
     body.lane(LaneOp::Mov32, d, zero, zero, 0);

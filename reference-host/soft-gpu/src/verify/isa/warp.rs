@@ -89,7 +89,7 @@ fn reducing_barrier<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
 /// A barrier's number, in a register.
 fn barrier_number<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32> {
     if let OperandKind::Int(Wide(value)) = operand.kind
-        && !(0..16).contains(&value)
+        && !(0..16).contains(&(value as u32))
     {
         return fail(
             operand.pos,
@@ -99,7 +99,7 @@ fn barrier_number<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32
             },
         );
     }
-    body.source(operand, Type::U32)
+    body.count(operand)
 }
 
 /// A barrier's thread count, in a register, or [`NONE`].
@@ -119,7 +119,7 @@ fn barrier_count<'a>(
                 value: value.get().to_string(),
             },
         ),
-        Some(operand) => body.source(operand, Type::U32),
+        Some(operand) => body.count(operand),
         None => Ok(NONE),
     }
 }
@@ -128,7 +128,7 @@ fn bar_warp<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.need_one(&["sync"], ".sync")?;
     inst.modifiers.end()?;
     inst.arity(1)?;
-    let members = body.source(inst.operand(0)?, Type::B32)?;
+    let members = body.count(inst.operand(0)?)?;
     body.begin_block();
     body.emit(Op::WarpBarrier { members });
     Ok(())
@@ -171,10 +171,9 @@ fn members<'a>(
     body: &mut Body<'a>,
     inst: &Inst<'a>,
     operand: Option<&Operand<'a>>,
-    ty: Type,
 ) -> Checked<u32> {
     match operand {
-        Some(operand) => body.source(operand, ty),
+        Some(operand) => body.count(operand),
         None => body.fresh(Type::B32, inst.opcode.pos),
     }
 }
@@ -219,7 +218,7 @@ pub(super) fn shfl<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let a = body.source(inst.operand(1)?, Type::B32)?;
     let b = body.source(inst.operand(2)?, Type::B32)?;
     let c = body.source(inst.operand(3)?, Type::B32)?;
-    let members = members(body, &inst, inst.operands.get(4), Type::U32)?;
+    let members = members(body, &inst, inst.operands.get(4))?;
     let d = body.dest(first, Type::B32)?;
     let p = match second {
         Some(operand) => body.dest_or_sink(operand, Type::Pred)?,
@@ -250,7 +249,7 @@ pub(super) fn vote<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     inst.modifiers.end()?;
     inst.arity(if named { 3 } else { 2 })?;
     let (source, negated) = body.predicate(inst.operand(1)?)?;
-    let members = members(body, &inst, inst.operands.get(2), Type::B32)?;
+    let members = members(body, &inst, inst.operands.get(2))?;
     let d = body.dest(inst.operand(0)?, ty)?;
     begin_exchange(body, named, members);
     body.emit(Op::Vote {
@@ -275,7 +274,8 @@ pub(super) fn matching<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<(
     inst.arity(3)?;
     let (first, second) = one_or_pair(body, inst.operand(0)?);
     let a = body.source(inst.operand(1)?, ty)?;
-    let members = body.source(inst.operand(2)?, Type::U32)?;
+    let members = body.count(inst.operand(2)?)?;
+    body.no_floats(std::slice::from_ref(first))?;
     let d = body.dest(first, Type::U32)?;
     let p = match second {
         Some(operand) if all => body.dest(operand, Type::Pred)?,
@@ -326,8 +326,9 @@ pub(super) fn redux<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
         ("or", _) => Redux::Or,
         _ => Redux::Xor,
     };
+    body.no_floats(inst.operands)?;
     let a = body.source(inst.operand(1)?, ty)?;
-    let members = body.source(inst.operand(2)?, Type::B32)?;
+    let members = body.count(inst.operand(2)?)?;
     let d = body.dest(inst.operand(0)?, ty)?;
     body.begin_block();
     body.emit(Op::Redux { op, d, a, members });
@@ -349,7 +350,8 @@ pub(super) fn elect<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> 
             },
         );
     };
-    let members = body.source(inst.operand(1)?, Type::B32)?;
+    let members = body.count(inst.operand(1)?)?;
+    body.no_floats(std::slice::from_ref(d))?;
     let d = match d.kind {
         OperandKind::Sink => NONE,
         _ => body.dest(d, Type::B32)?,

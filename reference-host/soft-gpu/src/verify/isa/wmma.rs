@@ -277,7 +277,7 @@ fn of_few_bits(format: Format) -> bool {
 /// The distance between rows or columns.
 fn stride<'a>(body: &mut Body<'a>, operand: Option<&Operand<'a>>) -> Checked<Option<u32>> {
     match operand {
-        Some(operand) => body.source(operand, Type::U32).map(Some),
+        Some(operand) => body.count(operand).map(Some),
         None => Ok(None),
     }
 }

@@ -171,6 +171,8 @@ fn what(code: &Code, op: &Op) -> String {
                 atomic.address.offset
             )
         }
+        Op::Special { register, .. } => format!("special {register:?}"),
+        Op::Special64 { register, .. } => format!("special {register:?}"),
         ref other => {
             let text = format!("{other:?}");
             let inner = text.strip_prefix("Lane(").unwrap_or(&text);

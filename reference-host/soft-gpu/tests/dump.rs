@@ -61,3 +61,33 @@ fn a_dump_shows_functions_operations_registers_and_lines() {
         Module::load(SOURCE.as_bytes()).expect("good PTX").dump()
     );
 }
+
+/// A read of a special register says which.
+#[test]
+fn a_dump_names_special_registers() {
+    const READS: &[(&str, &str)] = &[
+        ("mov.u32 %r, %tid.x;", "ThreadIndex(X)"),
+        ("mov.u32 %r, %ntid.y;", "BlockSize(Y)"),
+        ("mov.u32 %r, %ctaid.z;", "BlockIndex(Z)"),
+        ("mov.u32 %r, %nctaid.x;", "GridSize(X)"),
+        ("mov.u32 %r, %laneid;", "Lane"),
+        ("mov.u32 %r, %lanemask_lt;", "MaskLess"),
+        ("mov.u32 %r, %dynamic_smem_size;", "DynamicSharedBytes"),
+        ("mov.u64 %d, %clock64;", "Clock"),
+        ("mov.u64 %d, %globaltimer;", "Timer"),
+        ("cvt.u64.u32 %d, %tid.y;", "ThreadIndex(Y)"),
+    ];
+    for (read, name) in READS {
+        let source = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n\
+             .reg .b32 %r; .reg .b64 %d;\n{read}\nret;\n}}\n"
+        );
+        let dump = Module::load(source.as_bytes()).expect("good PTX").dump();
+        let words = ["line", "7", "<-", "special", name];
+        let found = dump.lines().any(|line| {
+            let have: Vec<&str> = line.split_whitespace().collect();
+            words.iter().all(|word| have.contains(word))
+        });
+        assert!(found, "no line with {words:?} in\n{dump}");
+    }
+}

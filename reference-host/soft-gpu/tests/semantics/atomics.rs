@@ -314,3 +314,70 @@ fn orderings_scopes_and_policies_change_no_result() {
     );
     assert_eq!(kernel.run(3), [count + 1, 9, 3]);
 }
+
+/// Every lane reduces into one cell, whose value at the end does not depend on their order.
+#[test]
+fn reductions_follow_their_operations() {
+    type Update = fn(u64, u64) -> u64;
+    const fn narrow(value: u64) -> i32 {
+        value as u32 as i32
+    }
+    let cases: [(&str, &str, Update); 18] = [
+        ("add", "u32", |old, b| old.wrapping_add(b)),
+        ("add", "s32", |old, b| old.wrapping_add(b)),
+        ("add", "u64", |old, b| old.wrapping_add(b)),
+        ("min", "u32", |old, b| u64::from((old as u32).min(b as u32))),
+        ("max", "u32", |old, b| u64::from((old as u32).max(b as u32))),
+        ("min", "s32", |old, b| narrow(old).min(narrow(b)) as u64),
+        ("max", "s32", |old, b| narrow(old).max(narrow(b)) as u64),
+        ("min", "u64", |old, b| old.min(b)),
+        ("max", "u64", |old, b| old.max(b)),
+        ("min", "s64", |old, b| (old as i64).min(b as i64) as u64),
+        ("max", "s64", |old, b| (old as i64).max(b as i64) as u64),
+        ("and", "b32", |old, b| old & b),
+        ("or", "b32", |old, b| old | b),
+        ("xor", "b32", |old, b| old ^ b),
+        ("and", "b64", |old, b| old & b),
+        ("or", "b64", |old, b| old | b),
+        ("xor", "b64", |old, b| old ^ b),
+        (
+            "inc",
+            "u32",
+            |old, _| if old as u32 >= 20 { 0 } else { old + 1 },
+        ),
+    ];
+    let values = crate::harness::edges("b64");
+    for (op, ty, update) in cases {
+        let bits = crate::harness::width(ty);
+        for (word, address) in [
+            (".global", "mov.u64 %u2, %data;"),
+            (".shared", "mov.u64 %u2, cell;"),
+            ("", "mov.u64 %u2, cell; cvta.shared.u64 %u2, %u2;"),
+        ] {
+            let mut kernel = Kernel::new(
+                ".shared .align 8 .b8 cell[8];",
+                &format!(
+                    ".reg .b{bits} x; {address} mad.wide.u32 %u1, %t, 8, %data; ld.global.b{bits} x, [%u1+8];\n\
+                     setp.eq.u32 %p1, %t, 0; @%p1 st{word}.u64 [%u2], 5; bar.sync 0;\n\
+                     red{word}.{op}.{ty} [%u2], x; bar.sync 0; ld{word}.u64 %u4, [%u2]; st.global.u64 [%data], %u4;"
+                ),
+            )
+            .block(32);
+            let operands: Vec<u64> = (0..32)
+                .map(|lane| match op {
+                    // One bound for all, or the order would count.
+                    "inc" => 20,
+                    _ => values[lane * 7 % values.len()],
+                })
+                .collect();
+            let mut data: Vec<u8> = [0; 8].to_vec();
+            data.extend(operands.iter().flat_map(|value| value.to_le_bytes()));
+            kernel.try_run(&mut data).expect("a run without a fault");
+            let found = crate::harness::words(&data)[0] & crate::harness::mask(bits);
+            let expected = operands.iter().fold(5, |old, value| {
+                update(old, *value) & crate::harness::mask(bits)
+            });
+            assert_eq!(found, expected, "red{word}.{op}.{ty}");
+        }
+    }
+}

@@ -157,6 +157,42 @@ fn vectors_load_and_store_in_order() {
 }
 
 /// One value a thread goes through shared, local and generic addresses of both, and each thread sees its own local memory.
+/// Registers of several types side by side hold bits, and a pair of halves may be an integer.
+#[test]
+fn vectors_of_mixed_registers_hold_bits() {
+    let mut kernel = Kernel::new(
+        "",
+        ".reg .f16x2 %x<4>; .reg .u32 %n<2>;\n\
+         ld.global.v4.f32 {%n0, %r1, %f1, %r2}, [%data]; st.global.v4.s32 [%data+16], {%n0, %r1, %f1, %r2};\n\
+         mov.b32 %x1, %r1; add.s32 %x2, %x1, 3; mad.lo.u32 %x3, %x2, %x1, %n0; st.global.v2.b32 [%data+32], {%x2, %x3};\n\
+         mov.u64 %u1, 36893488147419103237; lop3.b32 %r3, %r1, %r2, %n0, 0x180; st.global.u64 [%data+40], %u1; st.global.u32 [%data+48], %r3;",
+    );
+    let words = [0x8765_4321_u32, 0x7FC0_0001, 0x8000_0000, 0x0102_0304];
+    let mut data = words.to_vec();
+    data.resize(13, 0);
+    let found = kernel.run_on(&data);
+    let [a, b, c, d] = words;
+    let sum = b.wrapping_add(3);
+    let expected = [
+        a,
+        b,
+        c,
+        d,
+        a,
+        b,
+        c,
+        d,
+        sum,
+        sum.wrapping_mul(b).wrapping_add(a),
+        // 2^65 + 5.
+        5,
+        0,
+        // The table is 0x80: all three.
+        a & b & d,
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn spaces_meet_in_the_generic_one() {
     let mut kernel = Kernel::new(

@@ -10,7 +10,7 @@ use super::super::instruction::Inst;
 use super::super::special::special;
 use super::super::symbols::Symbol;
 use super::convert::settle;
-use super::vectors::{are_bits, part_type};
+use super::vectors::{are_bits_in_memory, part_type};
 use super::wide;
 use crate::ast::{Operand, OperandKind};
 use crate::code::{Access, Element, Op, Space};
@@ -69,7 +69,7 @@ pub(super) fn ld<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
             },
         );
     }
-    let bits = are_bits(body, targets)?;
+    let bits = are_bits_in_memory(body, targets, ty)?;
     for target in targets {
         if count > 1 && is_sink(target) {
             registers.push(body.fresh(ty, target.pos)?);
@@ -132,7 +132,7 @@ pub(super) fn st<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         return inst.modifiers.unsupported(format!("type .{}", ty.word()));
     };
     let mut registers = Vec::with_capacity(count);
-    let bits = are_bits(body, sources)?;
+    let bits = are_bits_in_memory(body, sources, ty)?;
     for source in sources {
         whole(body, &inst, source)?;
         let (slot, declared) = body.source_wider(source, part_type(ty, bits, source))?;

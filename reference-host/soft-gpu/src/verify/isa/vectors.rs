@@ -7,10 +7,10 @@ use super::super::symbols::Symbol;
 use crate::ast::{Name, Operand, OperandKind};
 use crate::types::{Kind, Type};
 
-/// Checks that the registers of a vector go together, and says whether they count as bits: one register of bits among them
-/// makes them so, whatever the others are, so that any instruction of their width takes them.
+/// Checks that the registers of a vector go together, each with the one before it, and says whether they count as bits: they do where
+/// they are not all of one type, and then any instruction of their width takes them.
 pub(super) fn are_bits<'a>(body: &mut Body<'a>, parts: &[Operand<'a>]) -> Checked<bool> {
-    let mut common: Option<Type> = None;
+    let mut previous: Option<Type> = None;
     let mut mixed = false;
     let mut predicate = None;
     for part in parts {
@@ -20,26 +20,45 @@ pub(super) fn are_bits<'a>(body: &mut Body<'a>, parts: &[Operand<'a>]) -> Checke
         if ty == Type::Pred {
             predicate = Some(name);
         }
-        let Some(first) = common else {
-            common = Some(ty);
-            continue;
-        };
-        mixed |= first != ty;
-        common = Some(match together(first, ty) {
-            Some(together) => together,
-            None => return Body::mismatch(name, ty, first),
-        });
-    }
-    if !mixed || common.is_none_or(|common| common.kind() != Kind::Bits) {
-        return Ok(false);
+        if let Some(previous) = previous
+            && previous != ty
+        {
+            if !go_together(previous, ty) {
+                return Body::mismatch(name, ty, previous);
+            }
+            mixed = true;
+        }
+        previous = Some(ty);
     }
     match predicate {
-        Some(name) => fail(
+        Some(name) if mixed => fail(
             name.pos,
             Unsupported::Declaration("a predicate in a vector".to_owned()),
         ),
-        None => Ok(true),
+        _ => Ok(mixed),
     }
+}
+
+/// The same of a vector that is loaded or stored, where integers pass for floats too.
+pub(super) fn are_bits_in_memory<'a>(
+    body: &mut Body<'a>,
+    parts: &[Operand<'a>],
+    ty: Type,
+) -> Checked<bool> {
+    if are_bits(body, parts)? {
+        return Ok(true);
+    }
+    if parts.len() < 2 || !ty.is_float() {
+        return Ok(false);
+    }
+    for part in parts {
+        if let Some((_, declared)) = register(body, part)?
+            && !(declared.is_integer() && declared.bytes() == ty.bytes())
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The type that a part of a vector of type `ty` is checked against.
@@ -64,18 +83,10 @@ fn register<'a>(body: &mut Body<'a>, part: &Operand<'a>) -> Checked<Option<(Name
     })
 }
 
-/// What two types of registers are together.
-fn together(one: Type, other: Type) -> Option<Type> {
+/// Whether registers of two types may stand side by side.
+fn go_together(one: Type, other: Type) -> bool {
     // A predicate stands beside 32 bits.
     let bytes = |ty: Type| if ty == Type::Pred { 4 } else { ty.bytes() };
-    if bytes(one) != bytes(other) {
-        return None;
-    }
-    match (one.kind(), other.kind()) {
-        (Kind::Bits, _) => Some(one),
-        (_, Kind::Bits) => Some(other),
-        (Kind::Signed | Kind::Unsigned, Kind::Signed | Kind::Unsigned) => Some(one),
-        _ if one == other => Some(one),
-        _ => None,
-    }
+    let bits = one.kind() == Kind::Bits || other.kind() == Kind::Bits;
+    bytes(one) == bytes(other) && (bits || (one.is_integer() && other.is_integer()))
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::exec::{Budget, Grid, Watch, can_share, run_grid, run_on_threads};
+use crate::exec::{Budget, Grid, Means, Watch, can_share, run_grid, run_on_threads};
 use crate::fault::Fault;
 use crate::memory::{Memory, Spaces};
 use crate::module::{Entry, Globals, Module};
@@ -133,18 +133,18 @@ pub fn launch(
     globals: &mut Globals,
     memory: &mut Memory<'_>,
 ) -> Result<(), LaunchError> {
-    launch_keeping(module, entry, config, params, globals, memory, true)
+    launch_as(module, entry, config, params, globals, memory, Means::ALL)
 }
 
-/// A launch that may or may not keep patterns in registers: a test shows that it makes no difference.
-pub(crate) fn launch_keeping(
+/// A launch by means that may be less than all: a test shows that they make no difference.
+pub(crate) fn launch_as(
     module: &Module,
     entry: &Entry,
     config: &LaunchConfig,
     params: &[u8],
     globals: &mut Globals,
     memory: &mut Memory<'_>,
-    patterns: bool,
+    means: Means,
 ) -> Result<(), LaunchError> {
     let shared_bytes = check(module, entry, config, params)?;
     let uses_heap = || {
@@ -188,7 +188,7 @@ pub(crate) fn launch_keeping(
         entry,
         config,
         budget: Budget::new(config.instruction_budget),
-        patterns,
+        means,
     };
     Ok(run_grid(grid, spaces, watch)?)
 }

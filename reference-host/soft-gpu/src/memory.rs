@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use crate::code::Space;
-use crate::exec::together::Together;
+use crate::exec::together::{Sharing, Together};
 use crate::fault::Object;
 use crate::heap::Heap;
 use crate::output::Output;
@@ -173,7 +173,7 @@ pub(crate) struct Spaces<'l, 'm> {
     pub(crate) heap: &'l mut Heap,
     pub(crate) output: &'l mut Output,
     /// Global memory of a launch on several threads; then `memory`, `globals`, `heap` and `output` are empty.
-    pub(crate) together: Option<&'l Together<'l>>,
+    pub(crate) together: Option<Sharing<'l, 'm>>,
 }
 
 /// Why an access fails.
@@ -241,8 +241,8 @@ impl Spaces<'_, '_> {
 
     /// Calls `offer` with the kind, start and size of everything in global memory but the module's variables.
     pub(crate) fn global_objects(&self, mut offer: impl FnMut(Object, u64, u64)) {
-        if let Some(together) = self.together {
-            together.objects(|start, bytes| {
+        if let Some(sharing) = &self.together {
+            sharing.together.objects(|start, bytes| {
                 if start != GLOBALS_BASE {
                     offer(Object::Region, start, bytes);
                 }
@@ -255,6 +255,24 @@ impl Spaces<'_, '_> {
             offer(Object::FreedRegion, start, bytes);
         }
         self.heap.objects(offer);
+    }
+
+    /// The contiguous memory around an address of a space, for reading: what to subtract from an address to get an offset, and the bytes.
+    ///
+    /// Memory that threads share has none once it is written to.
+    #[inline(always)]
+    pub(crate) fn readable(&mut self, space: Space, address: u64) -> Option<(u64, &[u8])> {
+        if self.together.is_some() {
+            let place = match space {
+                Space::Generic => resolve(address),
+                space => Place { space, address },
+            };
+            if place.space == Space::Global {
+                return self.together.as_mut()?.plain(address);
+            }
+        }
+        let (base, bytes) = self.region(space, address, false)?;
+        Some((base, bytes))
     }
 
     /// The contiguous memory around an address of a space: what to subtract from an address to get an offset, and the bytes.
@@ -286,6 +304,9 @@ impl Spaces<'_, '_> {
         write: bool,
     ) -> Option<(u64, &mut [u8])> {
         match space {
+            Space::Global if self.together.is_some() => {
+                self.together.as_mut().filter(|_| write)?.plain_mut(address)
+            }
             Space::Global if address.wrapping_sub(GLOBALS_BASE) < 2 * WINDOW_BYTES => {
                 if address < HEAP_BASE {
                     Some((GLOBALS_BASE, self.globals))

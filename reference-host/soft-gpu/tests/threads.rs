@@ -205,3 +205,103 @@ LOOP:
     let mut bytes = vec![0; 32];
     run(SHARED_WORDS, 500, 0x1000, &mut bytes, 1 << 24).expect("this budget covers all blocks");
 }
+
+/// Blocks read one region and write another, even ones the other way round than odd ones.
+const CROSSED: &str = "
+.visible .entry k(.param .u64 p, .param .u64 q) {
+    .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>;
+    ld.param.u64 %d0, [p];
+    ld.param.u64 %d1, [q];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %ctaid.x;
+    and.b32 %r2, %r1, 1;
+    setp.eq.u32 %p0, %r2, 0;
+    selp.b64 %d2, %d0, %d1, %p0;
+    selp.b64 %d3, %d1, %d0, %p0;
+    mad.lo.u32 %r3, %r1, 64, %r0;
+    mul.wide.u32 %d4, %r3, 4;
+    add.u64 %d3, %d3, %d4;
+    mul.wide.u32 %d5, %r0, 4;
+    add.u64 %d2, %d2, %d5;
+    mov.u32 %r4, 0;
+    mov.u32 %r5, 0;
+AGAIN:
+    ld.global.u32 %r6, [%d2];
+    add.u32 %r5, %r5, %r6;
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p1, %r4, 50;
+    @%p1 bra AGAIN;
+    st.global.u32 [%d3+256], %r5;
+    ret;
+}";
+
+#[test]
+fn regions_are_read_and_written_crosswise() {
+    const BLOCKS: u32 = 40;
+    let module = Module::load(format!("{HEADER}{CROSSED}").as_bytes()).expect("PTX");
+    for round in 0..50u32 {
+        // Odd rounds have regions that do not lie on 8-byte boundaries.
+        let skew = u64::from(round % 2) * 4;
+        let starts = [0x1_0000 + skew, 0x9_0000 + skew];
+        let mut regions = [1u32, 2].map(|value| -> Vec<u8> {
+            let words = 64 + 64 * BLOCKS as usize;
+            (0..words as u32)
+                .flat_map(|at| (value * at.min(64)).to_le_bytes())
+                .collect()
+        });
+        let mut memory = Memory::new();
+        for (start, bytes) in starts.into_iter().zip(&mut regions) {
+            memory.map(start, bytes).expect("free addresses");
+        }
+        let config = LaunchConfig {
+            grid: [BLOCKS, 1, 1],
+            block: [64, 1, 1],
+            threads: 4,
+            ..LaunchConfig::default()
+        };
+        let params = starts.map(u64::to_le_bytes).concat();
+        let entry = module.entry("k").expect("a kernel");
+        let mut globals = module.globals();
+        launch(&module, entry, &config, &params, &mut globals, &mut memory).expect("no fault");
+        for (number, (bytes, other)) in regions.iter().zip([2u32, 1]).enumerate() {
+            let words = words(bytes);
+            for (at, word) in words.iter().enumerate().skip(64) {
+                let block = (at - 64) / 64;
+                // Even blocks write the second region.
+                let written = (block % 2 == 0) == (number == 1);
+                let expected = if written {
+                    50 * other * (at % 64) as u32
+                } else {
+                    (3 - other) * 64
+                };
+                assert_eq!(*word, expected, "round {round}, region {number}, word {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_sees_what_another_writes_to_what_it_reads() {
+    let body = "
+.visible .entry k(.param .u64 p) {
+    .reg .b32 %r<9>; .reg .b64 %d<5>; .reg .pred %p<3>;
+    ld.param.u64 %d0, [p];
+    mov.u32 %r0, %ctaid.x;
+    setp.ne.u32 %p0, %r0, 0;
+    @%p0 bra WRITE;
+AGAIN:
+    ld.volatile.global.u32 %r1, [%d0];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra AGAIN;
+    st.global.u32 [%d0+4], %r1;
+    ret;
+WRITE:
+    st.volatile.global.u32 [%d0], 7;
+    ret;
+}";
+    for _ in 0..100 {
+        let mut bytes = vec![0; 64];
+        run(body, 2, 0x1_0000, &mut bytes, 1 << 40).expect("no fault");
+        assert_eq!(words(&bytes)[..2], [7, 7]);
+    }
+}

@@ -8,8 +8,9 @@
 use std::collections::VecDeque;
 
 use super::access::{View, addresses, place};
-use super::lanes::{LANES, Lanes32, Lanes64, Registers};
-use super::{LaneFault, lanes_of};
+use super::lanes::{LANES, Lanes32, Lanes64};
+use super::one_warp::OneWarp;
+use super::{LaneFault, bits_of};
 use crate::code::{AsyncCopy, NONE, Space};
 use crate::memory::Place;
 
@@ -52,7 +53,7 @@ impl Copies {
 
     /// `cp.async.commit_group`
     pub(crate) fn commit(&mut self, active: u32) {
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             self.committed[lane] = self.committed[lane].wrapping_add(1);
         }
     }
@@ -62,7 +63,7 @@ impl View<'_, '_, '_> {
     /// `cp.async`
     pub(crate) fn copy_async(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         copy: &AsyncCopy,
         copies: &mut Copies,
         active: u32,
@@ -86,7 +87,7 @@ impl View<'_, '_, '_> {
             copied: [0; LANES],
             bytes: copy.bytes,
         };
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let copied = if ignored >> lane & 1 == 1 {
                 0
             } else {
@@ -114,7 +115,7 @@ impl View<'_, '_, '_> {
     pub(crate) fn wait_async(&mut self, copies: &mut Copies, allowed: Option<u32>, active: u32) {
         let Copies { waiting, committed } = copies;
         for copy in waiting.iter_mut() {
-            let due = lanes_of(copy.lanes & active)
+            let due = bits_of(copy.lanes & active)
                 .filter(|&lane| {
                     let newer = committed[lane].wrapping_sub(copy.groups[lane]);
                     allowed.is_none_or(|allowed| newer > allowed)
@@ -127,7 +128,7 @@ impl View<'_, '_, '_> {
 
     fn carry_out(&mut self, copy: &mut Waiting, lanes: u32) {
         copy.lanes &= !lanes;
-        for lane in lanes_of(lanes) {
+        for lane in bits_of(lanes) {
             let mut data = [0u8; 16];
             let count = copy.copied[lane] as usize;
             // Both places were there when the copy was asked for; memory that has been freed since gives zeros.

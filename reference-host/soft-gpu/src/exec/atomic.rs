@@ -3,8 +3,9 @@
 use super::access::{View, addresses, decode, out_of_bounds, place, put, value_of};
 use super::float::{flush32, op32, op64};
 use super::formats::Half;
-use super::lanes::{LANES, Lanes64, Registers};
-use super::{LaneFault, lanes_of};
+use super::lanes::{LANES, Lanes64};
+use super::one_warp::OneWarp;
+use super::{LaneFault, bits_of};
 use crate::code::{Atomic, AtomicOp, Element, NONE, Space};
 
 /// Most elements of a vector of atomics.
@@ -14,7 +15,7 @@ impl View<'_, '_, '_> {
     /// `atom` and `red`: lanes in order, each seeing what the one before wrote.
     pub(crate) fn atomic(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         atomic: Atomic,
         list: &[u32],
         active: u32,
@@ -30,7 +31,7 @@ impl View<'_, '_, '_> {
 
     fn atomic_scalar(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         atomic: Atomic,
         [d, b, c]: [u32; 3],
         active: u32,
@@ -39,7 +40,7 @@ impl View<'_, '_, '_> {
         let element = atomic.element;
         let size = element.bytes();
         let mut old = [0u64; LANES];
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let operand = value_of(registers, b, element, lane);
             let swap = if c == NONE {
                 0
@@ -48,7 +49,7 @@ impl View<'_, '_, '_> {
             };
             let global = is_global(atomic.space, addresses[lane]);
             let after = |before: u64| update(atomic.op, element, before, operand, swap, global);
-            if let Some(together) = self.together(atomic.space, addresses[lane]) {
+            if let Some(together) = self.together(atomic.space, addresses[lane], true) {
                 self.aligned(atomic.space, addresses[lane], size, true, lane as u32)?;
                 let missing =
                     || out_of_bounds(atomic.space, addresses[lane], size, true, lane as u32);
@@ -71,7 +72,7 @@ impl View<'_, '_, '_> {
     /// Several elements in a row, each of which is updated for itself; there is no `cas` of them.
     fn atomic_vector(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         atomic: Atomic,
         list: &[u32],
         active: u32,
@@ -82,7 +83,7 @@ impl View<'_, '_, '_> {
         let count = usize::from(atomic.count).min(MAX_COUNT);
         let (results, rest) = list.split_at(count.min(list.len()));
         let mut old: [Lanes64; MAX_COUNT] = [[0; LANES]; MAX_COUNT];
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let global = is_global(atomic.space, addresses[lane]);
             let bytes = self.checked(
                 atomic.space,
@@ -110,18 +111,18 @@ impl View<'_, '_, '_> {
     /// `exch` and `cas` of 128 bits: results, operands and values to swap in are pairs of 64-bit registers.
     fn atomic_pair(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         atomic: Atomic,
         [results, operands, swaps]: [[u32; 2]; 3],
         active: u32,
     ) -> Result<(), LaneFault> {
         let addresses = addresses(registers, atomic.address);
-        let whole = |registers: &mut Registers<'_>, [low, high]: [u32; 2], lane: usize| {
+        let whole = |registers: &mut OneWarp<'_, '_>, [low, high]: [u32; 2], lane: usize| {
             u128::from(registers.lanes64(low)[lane])
                 | u128::from(registers.lanes64(high)[lane]) << 64
         };
         let mut old: [Lanes64; 2] = [[0; LANES]; 2];
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let operand = whole(registers, operands, lane);
             let bytes = self.checked(atomic.space, addresses[lane], 16, true, lane as u32)?;
             let Some(cell) = bytes.first_chunk_mut::<16>() else {

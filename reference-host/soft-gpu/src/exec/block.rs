@@ -1,9 +1,11 @@
-//! Blocks of a grid: warps take turns, barriers release them.
+//! Blocks of a grid: squads of warps take turns, barriers release them.
 
+use super::bits_of;
 use super::budget::Budget;
 use super::cost;
 use super::lanes::LANES;
-use super::warp::{State, Votes, Warp};
+use super::mask::Mask;
+use super::squad::{Squad, State, Votes, warps_together};
 use super::watch::Watch;
 use crate::code::{Code, Function, NONE};
 use crate::fault::{Fault, FaultKind};
@@ -19,8 +21,23 @@ pub(crate) struct Grid<'g> {
     pub(crate) entry: &'g Entry,
     pub(crate) config: &'g LaunchConfig,
     pub(crate) budget: Budget<'g>,
-    /// Registers may hold patterns. Only a test turns it off.
+    pub(crate) means: Means,
+}
+
+/// What makes execution fast and changes no result. Only a test asks for less than all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    /// Registers may hold patterns.
     pub(crate) patterns: bool,
+    /// Warps may go together.
+    pub(crate) squads: bool,
+}
+
+impl Means {
+    pub(crate) const ALL: Self = Self {
+        patterns: true,
+        squads: true,
+    };
 }
 
 /// Runs every block of the grid, x fastest.
@@ -29,21 +46,25 @@ pub(crate) fn run_grid<'g>(
     spaces: Spaces<'g, '_>,
     watch: Option<Box<Watch>>,
 ) -> Result<(), Box<Fault>> {
-    let [x, y, z] = grid.config.grid;
-    let mut next = Some([0; 3]);
+    let size = grid.config.grid;
+    let mut next = [0; 3];
     run_blocks(grid, spaces, watch, || {
-        let this = next?;
-        let [mut at_x, mut at_y, mut at_z] = this;
-        at_x += 1;
-        if at_x == x {
-            (at_x, at_y) = (0, at_y + 1);
-        }
-        if at_y == y {
-            (at_y, at_z) = (0, at_z + 1);
-        }
-        next = (at_z < z).then_some([at_x, at_y, at_z]);
-        Some(this)
+        let this = next;
+        next = index_after(this, size);
+        (this[2] < size[2]).then_some(this)
     })
+}
+
+/// The index of the block after one, x fastest; behind the last, z is the grid's.
+pub(crate) fn index_after([mut x, mut y, mut z]: [u32; 3], size: [u32; 3]) -> [u32; 3] {
+    x += 1;
+    if x == size[0] {
+        (x, y) = (0, y + 1);
+    }
+    if y == size[1] {
+        (y, z) = (0, z + 1);
+    }
+    [x, y, z]
 }
 
 /// Runs the blocks that `next` names, until it names none.
@@ -53,7 +74,7 @@ pub(crate) fn run_blocks<'g>(
     watch: Option<Box<Watch>>,
     mut next: impl FnMut() -> Option<[u32; 3]>,
 ) -> Result<(), Box<Fault>> {
-    let mut pool = Vec::new();
+    let (mut first, mut pool) = (Squad::default(), Vec::new());
     let number = grid.entry.function;
     let Some(function) = grid.module.code.functions.get(number as usize) else {
         return Ok(());
@@ -66,10 +87,17 @@ pub(crate) fn run_blocks<'g>(
         votes: [Votes::default(); 16],
         processor: pulp::Arch::new(),
         gives_way: false,
+        one_squad: false,
         watch,
     };
-    let mut template = Warp::template(function, number, block.grid.patterns);
-    block.run_warp(&mut template)?;
+    // The checks follow each warp's accesses by themselves.
+    let warps = if block.watch.is_none() && block.grid.means.squads {
+        warps_together(block.grid.config.block, function.registers)
+    } else {
+        1
+    };
+    let mut template = Squad::template(function, number, warps, block.grid.means.patterns);
+    block.run_squad(&mut template)?;
     while let Some(index) = next() {
         block.index = index;
         block.arrived = [0; 16];
@@ -79,7 +107,7 @@ pub(crate) fn run_blocks<'g>(
         block.votes = [Votes::default(); 16];
         block.spaces.shared.fill(0);
         block.pay(cost::of_block(block.spaces.shared.len()), function)?;
-        block.run(function, &template, &mut pool)?;
+        block.run(function, &template, &mut first, &mut pool)?;
     }
     block.grid.budget.give_back();
     Ok(())
@@ -96,53 +124,51 @@ pub(crate) struct Block<'g, 'm> {
     votes: [Votes; 16],
     /// What the machine's processor can do.
     pub(crate) processor: pulp::Arch,
-    /// The warp that ran last used up its slice and could go on.
+    /// The squad that ran last used up its slice and could go on.
     pub(crate) gives_way: bool,
+    /// One squad has all of the block's warps.
+    one_squad: bool,
     /// The checks that the launch asked for.
     pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Block<'_, '_> {
-    /// Runs the block's warps until all have ended. `pool` lends warps and takes them back.
+    /// Runs the block's warps until all have ended. `squad` is where they begin; `pool` lends more and takes them back.
     fn run(
         &mut self,
         function: &Function,
-        template: &Warp,
-        pool: &mut Vec<Warp>,
+        template: &Squad,
+        squad: &mut Squad,
+        pool: &mut Vec<Squad>,
     ) -> Result<(), Box<Fault>> {
         let [x, y, z] = self.grid.config.block;
         let warps = (x * y * z).div_ceil(LANES as u32);
         let start_cost = cost::of_warp(function);
-        let mut waiting: Vec<Warp> = Vec::new();
-        let mut warp = pool.pop().unwrap_or_default();
-        for index in 0..warps {
-            self.pay(start_cost, function)?;
-            let mut fragment = warp.start(
-                index,
-                self.grid.config.block,
-                function,
-                template,
-                self.grid.patterns,
-            );
-            self.run_from(&mut warp, &mut fragment)?;
-            // A warp that has ended lends its registers to the next.
-            if !warp.fragments.is_empty() {
-                waiting.push(std::mem::replace(&mut warp, pool.pop().unwrap_or_default()));
+        let together = template.warps;
+        self.one_squad = warps as usize <= together;
+        let mut waiting: Vec<Squad> = Vec::new();
+        for index in (0..warps).step_by(together) {
+            let count = (together as u32).min(warps - index);
+            self.pay(start_cost * u64::from(count), function)?;
+            let mut fragment = squad.start(index, self.grid.config.block, function, template);
+            self.run_from(squad, &mut fragment)?;
+            // A squad that has ended lends its registers to the next.
+            if !squad.fragments.is_empty() {
+                waiting.push(std::mem::replace(squad, pool.pop().unwrap_or_default()));
             }
         }
-        pool.push(warp);
         while !waiting.is_empty() {
             // What is ready here has given way: it may wait for threads that a barrier holds.
-            let ready = waiting.iter().any(Warp::is_ready);
+            let ready = waiting.iter().any(Squad::is_ready);
             if !self.release(&mut waiting, ready) && !ready {
                 return Err(self.deadlock(&waiting));
             }
             let mut at = 0;
-            while let Some(warp) = waiting.get_mut(at) {
-                if warp.is_ready() {
-                    self.run_warp(warp)?;
+            while let Some(squad) = waiting.get_mut(at) {
+                if squad.is_ready() {
+                    self.run_squad(squad)?;
                 }
-                if warp.fragments.is_empty() {
+                if squad.fragments.is_empty() {
                     pool.push(waiting.remove(at))
                 } else {
                     at += 1
@@ -164,7 +190,7 @@ impl Block<'_, '_> {
     #[cold]
     fn cannot_pay(&self, function: &Function) -> Result<(), Box<Fault>> {
         let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
-        Err(self.fault(&Warp::default(), function.start, 0, kind))
+        Err(self.fault(&Squad::default(), function.start, 0, kind))
     }
 
     /// `bar.arrive`.
@@ -185,51 +211,58 @@ impl Block<'_, '_> {
         }
     }
 
+    /// Whether a barrier of all threads is complete as soon as all living threads of this squad are there; then its votes.
+    #[inline(always)]
+    pub(crate) fn complete_alone(&mut self, id: u32) -> Option<Votes> {
+        let arrived = self.arrived.get(id as usize)?;
+        if !self.one_squad || *arrived != 0 || self.watch.is_some() {
+            return None;
+        }
+        self.votes.get_mut(id as usize).map(std::mem::take)
+    }
+
     /// Releases the threads of every barrier that is complete; whether any was.
     ///
     /// Threads that have exited no longer count, and a warp all of whose remaining lanes wait counts as a whole one. As long as
     /// `more` may come, more than the count that a barrier asks for stay: some of them wait for the next turn, and it is not known which.
-    fn release(&mut self, warps: &mut [Warp], more: bool) -> bool {
+    fn release(&mut self, squads: &mut [Squad], more: bool) -> bool {
         let mut released = false;
         let mut waited_at = 0u32;
-        for fragment in warps.iter().flat_map(|warp| &warp.fragments) {
+        for fragment in squads.iter().flat_map(|squad| &squad.fragments) {
             if let State::Barrier { id, .. } = fragment.state {
                 waited_at |= 1 << (id & 15);
             }
         }
-        for id in super::lanes_of(waited_at).map(|id| id as u32) {
+        for id in bits_of(waited_at).map(|id| id as u32) {
             let here = |state: State| matches!(state, State::Barrier { id: at, .. } if at == id);
             let mut count = None;
             let mut present = 0;
+            let mut warps = 0;
             let mut everyone = true;
-            for warp in warps.iter() {
-                let mask = warp
-                    .fragments
-                    .iter()
-                    .filter(|fragment| here(fragment.state))
-                    .fold(0, |mask, fragment| mask | fragment.mask);
-                present += if mask == warp.alive {
-                    LANES as u32
-                } else {
-                    mask.count_ones()
-                };
-                everyone &= mask == warp.alive;
-                let counts = warp
-                    .fragments
-                    .iter()
-                    .filter_map(|fragment| match fragment.state {
-                        State::Barrier { id: at, count } if at == id => Some(count),
-                        _ => None,
-                    });
-                count = counts.fold(count, |least: Option<u32>, next| {
-                    Some(least.map_or(next, |least| least.min(next)))
-                });
+            for squad in squads.iter() {
+                let mut waiting = Mask::NONE;
+                for fragment in squad.fragments.iter().filter(|each| here(each.state)) {
+                    waiting |= fragment.mask;
+                    if let State::Barrier { count: next, .. } = fragment.state {
+                        count = Some(count.map_or(next, |least: u32| least.min(next)));
+                    }
+                }
+                for warp in bits_of(squad.alive.touched()) {
+                    let (mask, alive) = (waiting.warp(warp), squad.alive.warp(warp));
+                    present += if mask == alive {
+                        LANES as u32
+                    } else {
+                        mask.count_ones()
+                    };
+                    everyone &= mask == alive;
+                    warps += 1;
+                }
             }
             let Some(count) = count else { continue };
             let arrived = self.arrived[id as usize];
             // A barrier of all threads counts those that have not exited.
             let needed = if count == NONE {
-                warps.len() as u32 * LANES as u32
+                warps * LANES as u32
             } else {
                 count
             };
@@ -246,13 +279,15 @@ impl Block<'_, '_> {
             released = true;
             let mut threads = Vec::new();
             let votes = std::mem::take(&mut self.votes[id as usize]);
-            for warp in warps.iter_mut() {
-                let index = warp.index;
-                for fragment in warp.fragments.iter_mut().filter(|each| here(each.state)) {
+            for squad in squads.iter_mut() {
+                for fragment in squad.fragments.iter_mut().filter(|each| here(each.state)) {
                     fragment.state = State::Ready;
-                    warp.votes[id as usize] = votes;
-                    if self.watch.is_some() {
-                        threads.extend(Watch::threads(index, fragment.mask));
+                    for warp in bits_of(fragment.mask.touched()) {
+                        squad.votes[warp][id as usize] = votes;
+                        if self.watch.is_some() {
+                            let lanes = fragment.mask.warp(warp);
+                            threads.extend(Watch::threads(squad.index + warp as u32, lanes));
+                        }
                     }
                 }
             }

@@ -3,8 +3,10 @@
 use super::LaneFault;
 use super::block::Block;
 use super::cost;
+use super::file::all;
 use super::lanes::FULL;
-use super::warp::{Caller, Fragment, Frame, Warp};
+use super::mask::Mask;
+use super::squad::{Caller, Fragment, Frame, Squad};
 use crate::code::NONE;
 use crate::fault::FaultKind;
 use crate::limits::MAX_FRAME_BYTES;
@@ -13,14 +15,14 @@ impl Block<'_, '_> {
     /// Enters `callee`; returns where it starts.
     pub(super) fn call(
         &mut self,
-        warp: &mut Warp,
+        squad: &mut Squad,
         fragment: &mut Fragment,
         callee: u32,
         site: u32,
     ) -> Result<u32, LaneFault> {
         let code = self.grid.code;
         let callee = code.behind(callee);
-        let lane = fragment.mask.trailing_zeros();
+        let lane = fragment.mask.first() as u32;
         let (Some(function), Some(caller)) = (
             code.functions.get(callee as usize),
             code.functions.get(fragment.frame.function as usize),
@@ -61,24 +63,27 @@ impl Block<'_, '_> {
                 lane,
             });
         }
-        let mask = if warp.fragments.is_empty() {
-            FULL
+        // Lanes that have ended are cleared too where that is cheaper.
+        let mask = if squad.fragments.is_empty() {
+            Mask::of_warps(all(squad.warps), FULL)
         } else {
             fragment.mask
         };
-        if !self.grid.budget.charge(cost::of_entering(function, mask)) {
+        if !self.grid.budget.charge(cost::of_entering(function, &mask)) {
             let kind = FaultKind::BudgetExhausted(self.grid.budget.total);
             return Err(LaneFault { kind, lane });
         }
-        warp.enter(frame, function, mask, self.grid.patterns);
+        squad.enter(frame, function, mask);
         if let Some(site) = code.sites.get(site as usize) {
-            warp.local.pass_all(
-                &site.arguments,
-                outer.local,
-                frame.local,
-                fragment.mask,
-                false,
-            );
+            for (warp, local) in squad.local.iter_mut().enumerate() {
+                local.pass_all(
+                    &site.arguments,
+                    outer.local,
+                    frame.local,
+                    fragment.mask.warp(warp),
+                    false,
+                );
+            }
         }
         fragment.callers.push(Caller {
             return_pc: fragment.pc + 1,
@@ -93,5 +98,5 @@ impl Block<'_, '_> {
 /// Most calls in progress in one thread.
 const MAX_CALLS: usize = 4096;
 
-/// Most registers of one class that a warp's calls may take together.
+/// Most registers of one class that a squad's calls may take together.
 const MAX_WARP_REGISTERS: u32 = 1 << 15;

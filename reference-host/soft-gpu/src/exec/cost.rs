@@ -5,6 +5,7 @@
 
 use crate::code::{Function, Op};
 use crate::exec::lanes::FULL;
+use crate::exec::mask::{Mask, WARPS};
 use crate::exec::ops::LaneOp;
 use crate::exec::rare::RareOp;
 
@@ -104,13 +105,14 @@ pub(crate) fn of_block(shared_bytes: usize) -> u64 {
 }
 
 /// Units of entering a device function in the lanes of `mask`: its registers and its frame are cleared.
-pub(crate) fn of_entering(function: &Function, mask: u32) -> u64 {
+pub(crate) fn of_entering(function: &Function, mask: &Mask) -> u64 {
     let registers = u64::from(function.registers.r32) + 2 * u64::from(function.registers.r64);
     let rows = registers + u64::from(function.frame_bytes / 4);
     // Rows are cleared whole, or lane by lane.
-    if mask == FULL {
-        rows
-    } else {
-        rows * u64::from(mask.count_ones().max(4)) / 4
-    }
+    let of_warp = |lanes: u32| match lanes {
+        0 => 0,
+        FULL => rows,
+        some => rows * u64::from(some.count_ones().max(4)) / 4,
+    };
+    (0..WARPS).map(|warp| of_warp(mask.warp(warp))).sum()
 }

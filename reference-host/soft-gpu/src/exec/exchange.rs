@@ -2,9 +2,10 @@
 //!
 //! Source: PTX ISA, `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`.
 
+use super::bits_of;
 use super::form::Form;
-use super::lanes::{FULL, LANES, Lanes32, Registers};
-use super::lanes_of;
+use super::lanes::{FULL, LANES, Lanes32};
+use super::one_warp::OneWarp;
 use crate::code::{Code, NONE, Op, Redux, Shuffle, Vote};
 
 /// The register that holds an exchange's member mask.
@@ -23,7 +24,7 @@ pub(crate) fn members_register(code: &Code, op: &Op) -> u32 {
 /// The lanes of `active` all of whose living members, which a register names, are active too.
 ///
 /// Lanes may name different members: groups of a warp exchange side by side.
-pub(crate) fn ready(registers: &mut Registers<'_>, members: u32, active: u32, alive: u32) -> u32 {
+pub(crate) fn ready(registers: &mut OneWarp<'_, '_>, members: u32, active: u32, alive: u32) -> u32 {
     if let Some(members) = uniform(registers, members) {
         return if members & alive & !active == 0 {
             active
@@ -47,7 +48,7 @@ pub(crate) fn lanes_with(register: &Lanes32, value: u32, active: u32) -> u32 {
 }
 
 /// An exchange whose lanes are all ready, group by group.
-pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, active: u32) {
+pub(crate) fn exchange(registers: &mut OneWarp<'_, '_>, code: &Code, op: &Op, active: u32) {
     if let Op::Shuffle { mode, list } = *op {
         // A shuffle asks nothing of the group but that it is there.
         shuffle(registers, mode, code.list(list), active);
@@ -79,7 +80,7 @@ pub(crate) fn exchange(registers: &mut Registers<'_>, code: &Code, op: &Op, acti
 }
 
 /// The value that all lanes of a register hold, if they hold one.
-fn uniform(registers: &mut Registers<'_>, slot: u32) -> Option<u32> {
+fn uniform(registers: &mut OneWarp<'_, '_>, slot: u32) -> Option<u32> {
     registers.pattern32(slot)?.as_uniform()
 }
 
@@ -87,7 +88,7 @@ fn uniform(registers: &mut Registers<'_>, slot: u32) -> Option<u32> {
 ///
 /// Returns what each lane gets and which lanes' sources are in range.
 fn shuffle_whole(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     mode: Shuffle,
     [a, b, c]: [u32; 3],
 ) -> Option<(Lanes32, u32)> {
@@ -122,7 +123,7 @@ fn shuffle_whole(
 }
 
 /// `shfl.sync`; `operands` are d, p, a, b, c.
-fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 5], active: u32) {
+fn shuffle(registers: &mut OneWarp<'_, '_>, mode: Shuffle, [d, p, a, b, c]: [u32; 5], active: u32) {
     if active == FULL
         && let Some((out, in_range)) = shuffle_whole(registers, mode, [a, b, c])
     {
@@ -169,7 +170,7 @@ fn shuffle(registers: &mut Registers<'_>, mode: Shuffle, [d, p, a, b, c]: [u32; 
 
 /// `vote.sync` of the lanes of `voters`, for those of `active`.
 fn vote(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     mode: Vote,
     d: u32,
     source: u32,
@@ -193,7 +194,7 @@ fn vote(
 
 /// `match.sync` among `members`, for the lanes of `active`; the operands are d, p, a.
 fn matching(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     all: bool,
     wide: bool,
     [d, p, a]: [u32; 3],
@@ -206,12 +207,12 @@ fn matching(
         registers.lanes32(a).map(u64::from)
     };
     let mut out = [0u32; LANES];
-    for lane in lanes_of(active) {
-        out[lane] = lanes_of(members)
+    for lane in bits_of(active) {
+        out[lane] = bits_of(members)
             .filter(|&other| values[other] == values[lane])
             .fold(0, |mask, other| mask | 1 << other);
     }
-    let agree = lanes_of(active).all(|lane| out[lane] == members);
+    let agree = bits_of(active).all(|lane| out[lane] == members);
     if all && !agree {
         out = [0; LANES];
     }
@@ -222,7 +223,7 @@ fn matching(
 }
 
 /// `elect.sync`: the lowest of `members`, told to the lanes of `active`.
-fn elect(registers: &mut Registers<'_>, d: u32, p: u32, members: u32, active: u32) {
+fn elect(registers: &mut OneWarp<'_, '_>, d: u32, p: u32, members: u32, active: u32) {
     let leader = members.trailing_zeros() & 31;
     if d != NONE {
         registers.put32(d, active, &[leader; LANES]);
@@ -231,10 +232,10 @@ fn elect(registers: &mut Registers<'_>, d: u32, p: u32, members: u32, active: u3
 }
 
 /// `redux.sync` of `members`, for the lanes of `active`.
-fn redux(registers: &mut Registers<'_>, op: Redux, d: u32, a: u32, members: u32, active: u32) {
+fn redux(registers: &mut OneWarp<'_, '_>, op: Redux, d: u32, a: u32, members: u32, active: u32) {
     let values = registers.lanes32(a);
     let signed = |value: u32| value.cast_signed();
-    let result = lanes_of(members)
+    let result = bits_of(members)
         .map(|lane| values[lane])
         .reduce(|x, y| match op {
             Redux::Add => x.wrapping_add(y),

@@ -1,37 +1,21 @@
-//! Registers whose lanes follow a pattern, so that most of a kernel's address arithmetic need not touch 32 lanes.
+//! Patterns that the lanes of a register follow, so that most of a kernel's address arithmetic need not touch lanes.
 //!
-//! Thread indices, addresses and loop counters are, over the lanes of a warp, an affine function of the lane in each half of 16: blocks
-//! that are 16 wide break a warp into two rows. Such a register is known by three numbers; its lanes are only written out when
-//! an operation needs them, after which both are known.
+//! Thread indices, addresses and loop counters are, over the lanes of a squad, an affine function of the lane in each half of 16 (blocks
+//! that are 16 wide break a warp into two rows) and of the warp. Such a register is known by four numbers.
 
 use super::lanes::LANES;
 
 /// Lanes of a half, within which a pattern has one step.
 pub(crate) const HALF: usize = LANES / 2;
 
-/// The lanes of a register are written out.
-pub(super) const IN_LANES: u32 = 1;
-/// The pattern is known.
-pub(super) const PATTERN: u32 = 2;
-/// The pattern is known and its step is 0: one value in each half.
-pub(super) const FLAT: u32 = 4;
-
-/// The value of lane `i` is `low + step * i` in the lower half and `high + step * (i - 16)` in the upper, wrapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The value of lane `i` of warp `w` is `low + step * i + along * w` in the lower half and `high + step * (i - 16) + along * w` in the
+/// upper, wrapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Form<T> {
     pub(crate) low: T,
     pub(crate) high: T,
     pub(crate) step: T,
-    /// [`IN_LANES`], [`PATTERN`], [`FLAT`].
-    pub(super) kind: u32,
-}
-
-/// A register: 32 lanes, or what they would be, or both.
-#[derive(Clone, Debug)]
-#[repr(align(32))]
-pub(crate) struct Register<T> {
-    pub(super) lanes: [T; LANES],
-    pub(super) form: Form<T>,
+    pub(crate) along: T,
 }
 
 /// The integers that registers hold.
@@ -77,31 +61,21 @@ macro_rules! words {
 words! { u32 u64 }
 
 impl<T: Word> Form<T> {
-    /// A pattern with a step.
+    /// A pattern with a step within halves, the same in each warp.
     #[inline(always)]
     pub(crate) fn affine(low: T, high: T, step: T) -> Self {
-        let kind = if step == T::default() {
-            PATTERN | FLAT
-        } else {
-            PATTERN
-        };
         Self {
             low,
             high,
             step,
-            kind,
+            along: T::default(),
         }
     }
 
-    /// One value in each half.
+    /// One value in each half, the same in each warp.
     #[inline(always)]
     pub(crate) fn flat(low: T, high: T) -> Self {
-        Self {
-            low,
-            high,
-            step: T::default(),
-            kind: PATTERN | FLAT,
-        }
+        Self::affine(low, high, T::default())
     }
 
     /// One value in all lanes.
@@ -116,75 +90,61 @@ impl<T: Word> Form<T> {
         (self.is_flat() && self.low == self.high).then_some(self.low)
     }
 
-    #[inline(always)]
-    pub(crate) fn is_pattern(&self) -> bool {
-        self.kind & PATTERN != 0
-    }
-
+    /// One value in each half, the same in each warp.
     #[inline(always)]
     pub(crate) fn is_flat(&self) -> bool {
-        self.kind & FLAT != 0
+        self.step.or(self.along) == T::default()
     }
 
-    /// The pattern of 32 lanes, if they have one.
+    /// Each number through `f`.
     #[inline(always)]
-    pub(crate) fn of_lanes(lanes: &[T; LANES]) -> Option<Self> {
-        let form = Self::affine(lanes[0], lanes[HALF], lanes[1].minus(lanes[0]));
-        if lanes[2].minus(lanes[1]) != form.step {
-            return None;
+    pub(crate) fn map<U>(self, f: impl Fn(T) -> U) -> Form<U> {
+        Form {
+            low: f(self.low),
+            high: f(self.high),
+            step: f(self.step),
+            along: f(self.along),
         }
-        let mut same = true;
-        for lane in 0..HALF {
-            let offset = form.step.times(T::of(lane as u32));
-            same &= lanes[lane] == form.low.plus(offset);
-            same &= lanes[lane + HALF] == form.high.plus(offset);
-        }
-        same.then_some(form)
     }
-}
 
-impl<T: Word> Default for Register<T> {
-    fn default() -> Self {
-        Self::of(Form::uniform(T::default()))
-    }
-}
-
-impl<T: Word> Register<T> {
-    /// A register that holds a pattern.
-    pub(crate) fn of(form: Form<T>) -> Self {
+    /// The sum, lane by lane.
+    #[inline(always)]
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
-            lanes: [T::default(); LANES],
-            form,
+            low: self.low.plus(other.low),
+            high: self.high.plus(other.high),
+            step: self.step.plus(other.step),
+            along: self.along.plus(other.along),
         }
     }
 
-    /// Holds a pattern from now on, or its lanes where patterns are not to be kept.
+    /// The pattern of one warp's lanes.
     #[inline(always)]
-    pub(crate) fn set(&mut self, form: Form<T>, patterns: bool) {
-        self.form = form;
-        if !patterns {
-            self.write_out();
-            self.lanes_only();
-        }
+    pub(crate) fn of_warp(&self, warp: usize) -> Self {
+        let offset = self.along.times(T::of(warp as u32));
+        Self::affine(self.low.plus(offset), self.high.plus(offset), self.step)
     }
 
-    /// Writes the lanes out if they are not yet.
+    /// One lane's value in the first warp.
     #[inline(always)]
-    pub(crate) fn spread(&mut self) {
-        if self.form.kind & IN_LANES == 0 {
-            self.write_out();
-        }
+    pub(crate) fn lane(&self, lane: usize) -> T {
+        let start = if lane % LANES < HALF {
+            self.low
+        } else {
+            self.high
+        };
+        start.plus(self.step.times(T::of((lane % HALF) as u32)))
     }
 
-    /// Lanes from the pattern.
+    /// Writes the lanes of the first warp.
     #[inline(always)]
-    fn write_out(&mut self) {
-        let Form {
+    pub(crate) fn write(&self, lanes: &mut [T; LANES]) {
+        let Self {
             low, high, step, ..
-        } = self.form;
-        let (halves, _) = self.lanes.as_chunks_mut::<HALF>();
+        } = *self;
+        let (halves, _) = lanes.as_chunks_mut::<HALF>();
         if let [lower, upper] = halves {
-            if self.form.kind & FLAT != 0 {
+            if step == T::default() {
                 // In pieces of one vector, so that what reads them next finds whole vectors in the store buffer.
                 for (lower, upper) in lower
                     .as_chunks_mut::<8>()
@@ -203,50 +163,21 @@ impl<T: Word> Register<T> {
                 }
             }
         }
-        self.form.kind |= IN_LANES;
     }
 
-    /// The pattern, which is looked for in the lanes where it is not known, and then kept.
+    /// The pattern of the lanes of one warp, if they have one.
     #[inline(always)]
-    pub(crate) fn pattern(&mut self) -> Option<Form<T>> {
-        if !self.form.is_pattern() {
-            self.form = Form::of_lanes(&self.lanes)?;
-            self.form.kind |= IN_LANES;
+    pub(crate) fn of_lanes(lanes: &[T; LANES]) -> Option<Self> {
+        let form = Self::affine(lanes[0], lanes[HALF], lanes[1].minus(lanes[0]));
+        if lanes[2].minus(lanes[1]) != form.step {
+            return None;
         }
-        Some(self.form)
-    }
-
-    /// One lane's value.
-    #[inline(always)]
-    pub(crate) fn lane(&self, lane: usize) -> T {
-        if self.form.kind & IN_LANES != 0 {
-            return self.lanes[lane % LANES];
+        let mut same = true;
+        for lane in 0..HALF {
+            let offset = form.step.times(T::of(lane as u32));
+            same &= lanes[lane] == form.low.plus(offset);
+            same &= lanes[lane + HALF] == form.high.plus(offset);
         }
-        let Form {
-            low, high, step, ..
-        } = self.form;
-        let start = if lane % LANES < HALF { low } else { high };
-        start.plus(step.times(T::of((lane % HALF) as u32)))
-    }
-
-    /// Only the lanes are known from now on.
-    #[inline(always)]
-    pub(crate) fn lanes_only(&mut self) -> &mut [T; LANES] {
-        self.form.kind = IN_LANES;
-        &mut self.lanes
-    }
-
-    /// Writes the active lanes of `out`.
-    #[inline(always)]
-    pub(crate) fn blend(&mut self, active: u32, out: &[T; LANES]) {
-        self.spread();
-        let lanes = self.lanes_only();
-        for lane in 0..LANES {
-            lanes[lane] = if active >> lane & 1 == 1 {
-                out[lane]
-            } else {
-                lanes[lane]
-            };
-        }
+        same.then_some(form)
     }
 }

@@ -1,11 +1,14 @@
-//! Registers of one warp and the shapes in which an operation reads and writes them.
+//! Registers of a squad and the shapes in which an operation reads and writes them.
 //!
-//! A register is an array of 32 lanes, so that one decoded micro-op serves a whole warp and the compiler vectorises the
+//! A register is an array of 32 lanes for each warp, so that one decoded micro-op serves a whole squad and the compiler vectorises the
 //! loop over lanes, or the pattern that they follow ([`super::form`]). A predicate is one bit a lane. Registers narrower than 32 bits live
-//! zero-extended in a 32-bit one. A shape computes every lane and then writes back the active ones: lane functions must
-//! therefore be total. Lanes that have ended count as active: nobody sees their registers again.
+//! zero-extended in a 32-bit one. A shape computes every lane of the warps that have an active one and then writes back those: lane
+//! functions must therefore be total. Lanes that have ended count as active: nobody sees their registers again.
 
-use super::form::{FLAT, Form, HALF, IN_LANES, PATTERN, Register};
+use super::file::{FLAT, IN_LANES, Window, holds};
+use super::form::{Form, HALF};
+use super::mask::Mask;
+use super::one_warp::OneWarp;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -40,57 +43,83 @@ pub(crate) struct RegisterCount {
     pub(crate) pred: u32,
 }
 
-/// The registers that the running function sees, as windows of its warp's register file.
+/// The registers that the running function sees.
 pub(crate) struct Registers<'w> {
-    r32: &'w mut [Register<u32>],
-    r64: &'w mut [Register<u64>],
-    pred: &'w mut [u32],
+    pub(super) r32: Window<'w, u32>,
+    pub(super) r64: Window<'w, u64>,
+    /// A word a warp for each predicate.
+    pub(super) pred: &'w mut [u32],
+    pub(super) warps: usize,
     /// Lanes that have ended or never were.
-    dead: u32,
-    /// Lanes that lane operations write: the active ones and the dead.
-    active: u32,
-    /// Values may be kept as patterns. Only a test turns it off.
-    patterns: bool,
+    dead: Mask,
+    /// The lanes that execute.
+    pub(super) chosen: Mask,
+    /// Lanes that lane operations write: those that execute and the dead.
+    pub(super) active: Mask,
+    /// The warps that have an active lane, a bit each.
+    pub(super) touched: u32,
+    /// All lanes of those warps are written.
+    pub(super) whole: bool,
+    /// All lanes of those warps are active.
+    pub(super) full: bool,
 }
+
+/// The warps of `$warps`, a bit each, one after the other.
+macro_rules! each_warp {
+    ($warp:ident in $warps:expr => $body:block) => {
+        let mut rest: u32 = $warps;
+        while rest != 0 {
+            let $warp = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            $body
+        }
+    };
+}
+pub(super) use each_warp;
 
 /// Defines the shapes `name(dest <- sources)`.
 ///
-/// With every lane active, sources of one value in each half are computed twice; else a few lanes at a time go from register to register,
-/// without a copy of the result in between; a destination may be a source.
+/// Where all lanes of the warps are written, sources of one value in each half are computed twice; else a few lanes at a time go from
+/// register to register, without a copy of the result in between; a destination may be a source.
 macro_rules! shapes {
     ($( $name:ident: $to:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
         #[inline(always)]
         pub(crate) fn $name(&mut self, s: &Slots, f: impl Fn($($ty),+) -> $out) {
-            let active = self.active;
-            $( let $src = self.$file[s.$src as usize].form.kind; )+
-            let kinds = $( $src & )+ u32::MAX;
-            if active == FULL && kinds & FLAT != 0 {
-                $( let $src = &self.$file[s.$src as usize].form; )+
+            let warps = self.touched;
+            let known = $( self.$file.heads[s.$src as usize].known & )+ u32::MAX;
+            if self.whole && holds(known, FLAT, warps) {
+                $( let $src = &self.$file.heads[s.$src as usize].form; )+
                 let form = Form::flat(f($($src.low),+), f($($src.high),+));
-                self.$to[s.d as usize].form = form;
+                self.$to.put_form(s.d, warps, form);
                 return;
             }
-            if kinds & IN_LANES == 0 {
-                $( self.$file[s.$src as usize].spread(); )+
+            if !holds(known, IN_LANES, warps) {
+                $( self.$file.spread(s.$src, warps); )+
             }
-            if active == FULL {
-                for group in 0..LANES / GROUP {
-                    $( let $src = self.$file[s.$src as usize].lanes.as_chunks::<GROUP>().0[group]; )+
-                    let mut out: [$out; GROUP] = [0; GROUP];
-                    for lane in 0..GROUP {
-                        out[lane] = f($($src[lane]),+);
+            $( let $src = s.$src as usize * self.warps; )+
+            if self.whole {
+                let d = s.d as usize * self.warps;
+                each_warp!(warp in warps => {
+                    for group in 0..LANES / GROUP {
+                        $( let $src = self.$file.rows[$src + warp].0.as_chunks::<GROUP>().0[group]; )+
+                        let mut out: [$out; GROUP] = [0; GROUP];
+                        for lane in 0..GROUP {
+                            out[lane] = f($($src[lane]),+);
+                        }
+                        self.$to.rows[d + warp].0.as_chunks_mut::<GROUP>().0[group] = out;
                     }
-                    self.$to[s.d as usize].lanes.as_chunks_mut::<GROUP>().0[group] = out;
-                }
-                self.$to[s.d as usize].lanes_only();
+                });
+                self.$to.lanes_only(s.d, warps);
                 return;
             }
-            $( let $src = &self.$file[s.$src as usize].lanes; )+
-            let mut out: [$out; LANES] = [0; LANES];
-            for lane in 0..LANES {
-                out[lane] = f($($src[lane]),+);
-            }
-            self.$to[s.d as usize].blend(active, &out);
+            each_warp!(warp in warps => {
+                $( let $src = &self.$file.rows[$src + warp].0; )+
+                let mut out: [$out; LANES] = [0; LANES];
+                for lane in 0..LANES {
+                    out[lane] = f($($src[lane]),+);
+                }
+                self.$to.blend(s.d, warp, self.active.warp(warp), &out);
+            });
         }
     )* };
 }
@@ -100,134 +129,136 @@ macro_rules! comparisons {
     ($( $name:ident: $file:ident <- $($src:ident : $ty:ty),+; )*) => { $(
         #[inline(always)]
         pub(crate) fn $name(&mut self, s: &Slots, f: impl Fn($($ty),+) -> bool) {
-            $( let $src = &self.$file[s.$src as usize].form; )+
-            let out = if $( $src.kind & )+ FLAT != 0 {
-                halves(f($($src.low),+), f($($src.high),+))
-            } else {
-                $( self.$file[s.$src as usize].spread(); )+
-                $( let $src = &self.$file[s.$src as usize].lanes; )+
+            let warps = self.touched;
+            let known = $( self.$file.heads[s.$src as usize].known & )+ u32::MAX;
+            if holds(known, FLAT, warps) {
+                $( let $src = &self.$file.heads[s.$src as usize].form; )+
+                let out = halves(f($($src.low),+), f($($src.high),+));
+                self.put_pred(s.d, |_| out);
+                return;
+            }
+            if !holds(known, IN_LANES, warps) {
+                $( self.$file.spread(s.$src, warps); )+
+            }
+            $( let $src = s.$src as usize * self.warps; )+
+            each_warp!(warp in warps => {
+                $( let $src = &self.$file.rows[$src + warp].0; )+
                 let mut out = 0u32;
                 for lane in 0..LANES {
                     out |= u32::from(f($($src[lane]),+)) << lane;
                 }
-                out
-            };
-            self.put_pred(s.d, self.active, out);
+                self.put_pred_of(s.d, warp, out);
+            });
         }
     )* };
 }
 
 /// A bit a lane, the same in each half.
 #[inline(always)]
-fn halves(low: bool, high: bool) -> u32 {
+pub(super) fn halves(low: bool, high: bool) -> u32 {
     (if low { 0xFFFF } else { 0 }) | (if high { 0xFFFF << HALF } else { 0 })
 }
 
-/// Operations on registers that hold patterns, by rules: the part of an operation that needs no vectors.
-///
-/// Each shape says whether it has done the operation.
-pub(crate) struct Known<'k, 'w>(pub(crate) &'k mut Registers<'w>);
-
-macro_rules! known_shapes {
-    ($( $name:ident: $to:ident <- $($src:ident . $file:ident : $ty:ty),+ ; $out:ty )*) => { $(
+/// Defines `d = c ? a : b` with a predicate.
+macro_rules! selects {
+    ($( $name:ident: $file:ident, $ty:ty; )*) => { $(
         #[inline(always)]
-        pub(crate) fn $name(
-            self,
-            s: &Slots,
-            f: impl Fn($($ty),+) -> $out,
-            rule: impl Fn(($(Form<$ty>,)+)) -> Option<Form<$out>>,
-        ) -> bool {
-            let registers = self.0;
-            $( let $src = &registers.$file[s.$src as usize].form; )+
-            let kinds = $( $src.kind & )+ u32::MAX;
-            if kinds & PATTERN == 0 || registers.active != FULL {
-                return false;
-            }
-            let form = if kinds & FLAT != 0 {
-                Form::flat(f($($src.low),+), f($($src.high),+))
-            } else if let Some(form) = rule(($(*$src,)+)) {
-                form
-            } else {
-                return false;
-            };
-            registers.$to[s.d as usize].form = form;
-            true
-        }
-    )* };
-}
-
-macro_rules! known_comparisons {
-    ($( $name:ident: $file:ident <- $($src:ident : $ty:ty),+; )*) => { $(
-        #[inline(always)]
-        pub(crate) fn $name(
-            self,
-            s: &Slots,
-            f: impl Fn($($ty),+) -> bool,
-            rule: impl Fn(($(Form<$ty>,)+)) -> Option<u32>,
-        ) -> bool {
-            let registers = self.0;
-            $( let $src = &registers.$file[s.$src as usize].form; )+
-            let kinds = $( $src.kind & )+ u32::MAX;
-            let out = if kinds & FLAT != 0 {
-                halves(f($($src.low),+), f($($src.high),+))
-            } else if kinds & PATTERN != 0
-                && let Some(out) = rule(($(*$src,)+))
+        pub(crate) fn $name(&mut self, s: &Slots, _lane: ()) {
+            let warps = self.touched;
+            if let Some(chosen) = self.agreed(s)
+                && self.whole
+                && let Some(form) = self.$file.form(chosen, warps)
             {
-                out
-            } else {
-                return false;
-            };
-            registers.put_pred(s.d, registers.active, out);
-            true
+                self.$file.put_form(s.d, warps, form);
+                return;
+            }
+            self.$file.spread(s.a, warps);
+            self.$file.spread(s.b, warps);
+            each_warp!(warp in warps => {
+                let choice = self.pred[s.c as usize * self.warps + warp];
+                let row = |slot: u32| &self.$file.rows[slot as usize * self.warps + warp].0;
+                let (a, b) = (row(s.a), row(s.b));
+                let out: [$ty; LANES] = std::array::from_fn(|lane| {
+                    if choice >> lane & 1 == 1 {
+                        a[lane]
+                    } else {
+                        b[lane]
+                    }
+                });
+                self.$file.blend(s.d, warp, self.active.warp(warp), &out);
+            });
         }
     )* };
 }
 
-impl Known<'_, '_> {
-    known_shapes! {
-        r1: r32 <- a.r32: u32; u32
-        r2: r32 <- a.r32: u32, b.r32: u32; u32
-        r3: r32 <- a.r32: u32, b.r32: u32, c.r32: u32; u32
-        d1: r64 <- a.r64: u64; u64
-        d2: r64 <- a.r64: u64, b.r64: u64; u64
-        d3: r64 <- a.r64: u64, b.r64: u64, c.r64: u64; u64
-        d1r1: r64 <- a.r64: u64, b.r32: u32; u64
-        widen1: r64 <- a.r32: u32; u64
-        widen2: r64 <- a.r32: u32, b.r32: u32; u64
-        widen3: r64 <- a.r32: u32, b.r32: u32, c.r64: u64; u64
-        narrow1: r32 <- a.r64: u64; u32
-    }
-
-    known_comparisons! {
-        cmp32: r32 <- a: u32, b: u32;
-        cmp64: r64 <- a: u64, b: u64;
-    }
+/// Defines additions with carry in from predicate `c` and carry out to predicate `e`.
+macro_rules! carries {
+    ($( $name:ident: $file:ident, $ty:ty; )*) => { $(
+        #[inline(always)]
+        pub(crate) fn $name(&mut self, s: &Slots, f: impl Fn($ty, $ty, bool) -> ($ty, bool)) {
+            let warps = self.touched;
+            self.$file.spread(s.a, warps);
+            self.$file.spread(s.b, warps);
+            each_warp!(warp in warps => {
+                let carry_in = self.pred[s.c as usize * self.warps + warp];
+                let row = |slot: u32| &self.$file.rows[slot as usize * self.warps + warp].0;
+                let (a, b) = (row(s.a), row(s.b));
+                let mut carry_out = 0u32;
+                let out = std::array::from_fn(|lane| {
+                    let (value, carry) = f(a[lane], b[lane], carry_in >> lane & 1 == 1);
+                    carry_out |= u32::from(carry) << lane;
+                    value
+                });
+                self.$file.blend(s.d, warp, self.active.warp(warp), &out);
+                self.put_pred_of(s.e, warp, carry_out);
+            });
+        }
+    )* };
 }
 
 impl<'w> Registers<'w> {
-    /// The windows of a frame, for lanes of a warp of which those of `dead` have ended.
+    /// The registers of a frame, for lanes of a squad of which those of `dead` have ended.
     #[inline(always)]
     pub(crate) fn new(
-        r32: &'w mut [Register<u32>],
-        r64: &'w mut [Register<u64>],
+        r32: Window<'w, u32>,
+        r64: Window<'w, u64>,
         pred: &'w mut [u32],
-        dead: u32,
-        patterns: bool,
+        dead: Mask,
     ) -> Self {
         Self {
+            warps: r32.warps,
             r32,
             r64,
             pred,
             dead,
-            active: 0,
-            patterns,
+            chosen: Mask::NONE,
+            active: Mask::NONE,
+            touched: 0,
+            whole: true,
+            full: true,
         }
     }
 
     /// Chooses the lanes that lane operations write.
     #[inline(always)]
-    pub(crate) fn activate(&mut self, active: u32) {
-        self.active = active | self.dead;
+    pub(crate) fn activate(&mut self, chosen: Mask) {
+        self.chosen = chosen;
+        self.touched = chosen.touched();
+        self.full = self.touched & !chosen.whole() == 0;
+        self.active = chosen | self.dead;
+        self.whole = self.full || self.touched & !self.active.whole() == 0;
+    }
+
+    /// The registers of one warp.
+    #[inline(always)]
+    pub(crate) fn of_warp(&mut self, warp: usize) -> OneWarp<'_, 'w> {
+        OneWarp::new(self, warp)
+    }
+
+    /// Lanes of a warp that have ended or never were.
+    #[inline(always)]
+    pub(super) fn dead(&self, warp: usize) -> u32 {
+        self.dead.warp(warp)
     }
 
     shapes! {
@@ -257,60 +288,28 @@ impl<'w> Registers<'w> {
         test64: r64 <- a: u64;
     }
 
-    /// `d = c ? a : b` with a predicate, 32-bit.
-    #[inline(always)]
-    pub(crate) fn select32(&mut self, s: &Slots, _lane: ()) {
-        let choice = self.pred[s.c as usize];
-        if let Some(chosen) = self.agreed(choice, s) {
-            let form = self.r32[chosen as usize].form;
-            if self.active == FULL && form.is_pattern() {
-                self.r32[s.d as usize].form = Form::affine(form.low, form.high, form.step);
-                return;
-            }
-        }
-        self.r32[s.a as usize].spread();
-        self.r32[s.b as usize].spread();
-        let (a, b) = (&self.r32[s.a as usize].lanes, &self.r32[s.b as usize].lanes);
-        let out = std::array::from_fn(|lane| {
-            if choice >> lane & 1 == 1 {
-                a[lane]
-            } else {
-                b[lane]
-            }
-        });
-        self.put32(s.d, self.active, &out);
+    selects! {
+        select32: r32, u32;
+        select64: r64, u64;
     }
 
-    /// `d = c ? a : b` with a predicate, 64-bit.
-    #[inline(always)]
-    pub(crate) fn select64(&mut self, s: &Slots, _lane: ()) {
-        let choice = self.pred[s.c as usize];
-        if let Some(chosen) = self.agreed(choice, s) {
-            let form = self.r64[chosen as usize].form;
-            if self.active == FULL && form.is_pattern() {
-                self.r64[s.d as usize].form = Form::affine(form.low, form.high, form.step);
-                return;
-            }
-        }
-        self.r64[s.a as usize].spread();
-        self.r64[s.b as usize].spread();
-        let (a, b) = (&self.r64[s.a as usize].lanes, &self.r64[s.b as usize].lanes);
-        let out = std::array::from_fn(|lane| {
-            if choice >> lane & 1 == 1 {
-                a[lane]
-            } else {
-                b[lane]
-            }
-        });
-        self.put64(s.d, self.active, &out);
+    carries! {
+        carry32: r32, u32;
+        carry64: r64, u64;
     }
 
-    /// The source that all living lanes choose, if they agree.
+    /// The source that all living lanes choose in a selection, if they agree.
     #[inline(always)]
-    fn agreed(&self, choice: u32, s: &Slots) -> Option<u32> {
-        if choice | self.dead == FULL {
+    fn agreed(&self, s: &Slots) -> Option<u32> {
+        let (mut all, mut none) = (true, true);
+        each_warp!(warp in self.touched => {
+            let choice = self.pred[s.c as usize * self.warps + warp];
+            all &= choice | self.dead.warp(warp) == FULL;
+            none &= choice & !self.dead.warp(warp) == 0;
+        });
+        if all {
             Some(s.a)
-        } else if choice & !self.dead == 0 {
+        } else if none {
             Some(s.b)
         } else {
             None
@@ -320,172 +319,81 @@ impl<'w> Registers<'w> {
     /// A bitwise operation on whole predicates.
     #[inline(always)]
     pub(crate) fn predicates(&mut self, s: &Slots, f: impl Fn(u32, u32) -> u32) {
-        let out = f(self.pred[s.a as usize], self.pred[s.b as usize]);
-        self.put_pred(s.d, self.active, out);
+        each_warp!(warp in self.touched => {
+            let bits = |slot: u32| self.pred[slot as usize * self.warps + warp];
+            let out = f(bits(s.a), bits(s.b));
+            self.put_pred_of(s.d, warp, out);
+        });
     }
 
     /// A value made from one predicate bit a lane.
     #[inline(always)]
     pub(crate) fn of_pred(&mut self, s: &Slots, f: impl Fn(bool) -> u32) {
-        let bits = self.pred[s.a as usize];
-        let out = std::array::from_fn(|lane| f(bits >> lane & 1 == 1));
-        self.put32(s.d, self.active, &out);
-    }
-
-    /// 32-bit addition with carry in from predicate `c` and carry out to predicate `e`.
-    #[inline(always)]
-    pub(crate) fn carry32(&mut self, s: &Slots, f: impl Fn(u32, u32, bool) -> (u32, bool)) {
-        let (a, b) = (self.lanes32(s.a), self.lanes32(s.b));
-        let carry_in = self.pred[s.c as usize];
-        let mut carry_out = 0u32;
-        let out = std::array::from_fn(|lane| {
-            let (value, carry) = f(a[lane], b[lane], carry_in >> lane & 1 == 1);
-            carry_out |= u32::from(carry) << lane;
-            value
+        each_warp!(warp in self.touched => {
+            let bits = self.pred[s.a as usize * self.warps + warp];
+            let out = std::array::from_fn(|lane| f(bits >> lane & 1 == 1));
+            self.r32.blend(s.d, warp, self.active.warp(warp), &out);
         });
-        self.put32(s.d, self.active, &out);
-        self.put_pred(s.e, self.active, carry_out);
     }
 
-    /// 64-bit addition with carry in from predicate `c` and carry out to predicate `e`.
+    /// A predicate of all warps.
     #[inline(always)]
-    pub(crate) fn carry64(&mut self, s: &Slots, f: impl Fn(u64, u64, bool) -> (u64, bool)) {
-        let (a, b) = (self.lanes64(s.a), self.lanes64(s.b));
-        let carry_in = self.pred[s.c as usize];
-        let mut carry_out = 0u32;
-        let out = std::array::from_fn(|lane| {
-            let (value, carry) = f(a[lane], b[lane], carry_in >> lane & 1 == 1);
-            carry_out |= u32::from(carry) << lane;
-            value
+    pub(crate) fn pred_mask(&self, slot: u32) -> Mask {
+        let words = &self.pred[slot as usize * self.warps..][..self.warps];
+        Mask::by_warp(|warp| words.get(warp).copied().unwrap_or(0))
+    }
+
+    /// Writes the active lanes' bits of what `out` gives for each warp.
+    #[inline(always)]
+    pub(super) fn put_pred(&mut self, d: u32, out: impl Fn(usize) -> u32) {
+        each_warp!(warp in self.touched => {
+            self.put_pred_of(d, warp, out(warp));
         });
-        self.put64(s.d, self.active, &out);
-        self.put_pred(s.e, self.active, carry_out);
     }
 
-    /// All lanes of a 32-bit register.
+    /// Writes the active lanes' bits of one warp.
     #[inline(always)]
-    pub(crate) fn lanes32(&mut self, slot: u32) -> Lanes32 {
-        *self.view32(slot)
+    pub(super) fn put_pred_of(&mut self, d: u32, warp: usize, out: u32) {
+        let active = self.active.warp(warp);
+        let d = &mut self.pred[d as usize * self.warps + warp];
+        *d = (*d & !active) | (out & active);
     }
 
-    /// All lanes of a 64-bit register.
+    /// Writes the active lanes of a pattern.
     #[inline(always)]
-    pub(crate) fn lanes64(&mut self, slot: u32) -> Lanes64 {
-        *self.view64(slot)
+    pub(crate) fn put_form32(&mut self, d: u32, form: Form<u32>) {
+        if self.whole {
+            return self.r32.put_form(d, self.touched, form);
+        }
+        each_warp!(warp in self.touched => {
+            let mut lanes = [0; LANES];
+            form.of_warp(warp).write(&mut lanes);
+            self.r32.blend(d, warp, self.active.warp(warp), &lanes);
+        });
     }
 
-    /// All lanes of a 32-bit register, in place.
+    /// Writes the active lanes of a pattern.
     #[inline(always)]
-    pub(crate) fn view32(&mut self, slot: u32) -> &Lanes32 {
-        let register = &mut self.r32[slot as usize];
-        register.spread();
-        &register.lanes
-    }
-
-    /// All lanes of a 64-bit register, in place.
-    #[inline(always)]
-    pub(crate) fn view64(&mut self, slot: u32) -> &Lanes64 {
-        let register = &mut self.r64[slot as usize];
-        register.spread();
-        &register.lanes
+    pub(crate) fn put_form64(&mut self, d: u32, form: Form<u64>) {
+        if self.whole {
+            return self.r64.put_form(d, self.touched, form);
+        }
+        each_warp!(warp in self.touched => {
+            let mut lanes = [0; LANES];
+            form.of_warp(warp).write(&mut lanes);
+            self.r64.blend(d, warp, self.active.warp(warp), &lanes);
+        });
     }
 
     /// One lane of a 32-bit register.
     #[inline(always)]
     pub(crate) fn lane32(&self, slot: u32, lane: usize) -> u32 {
-        self.r32[slot as usize].lane(lane)
+        self.r32.lane(slot, lane / LANES, lane % LANES)
     }
 
     /// One lane of a 64-bit register.
     #[inline(always)]
     pub(crate) fn lane64(&self, slot: u32, lane: usize) -> u64 {
-        self.r64[slot as usize].lane(lane)
-    }
-
-    /// The pattern of a 32-bit register, which is looked for in its lanes where it is not known.
-    #[inline(always)]
-    pub(crate) fn pattern32(&mut self, slot: u32) -> Option<Form<u32>> {
-        self.r32[slot as usize].pattern()
-    }
-
-    /// The pattern of a 64-bit register, which is looked for in its lanes where it is not known.
-    #[inline(always)]
-    pub(crate) fn pattern64(&mut self, slot: u32) -> Option<Form<u64>> {
-        self.r64[slot as usize].pattern()
-    }
-
-    /// A predicate's bits, lane 0 the lowest.
-    #[inline(always)]
-    pub(crate) fn pred_bits(&mut self, slot: u32) -> u32 {
-        self.pred[slot as usize]
-    }
-
-    /// Whether writing the lanes of `active` leaves no living lane out.
-    #[inline(always)]
-    pub(crate) fn covers(&self, active: u32) -> bool {
-        active | self.dead == FULL
-    }
-
-    /// All lanes of a 32-bit register, to be written whole.
-    #[inline(always)]
-    pub(crate) fn whole32(&mut self, d: u32) -> &mut Lanes32 {
-        self.r32[d as usize].lanes_only()
-    }
-
-    /// All lanes of a 64-bit register, to be written whole.
-    #[inline(always)]
-    pub(crate) fn whole64(&mut self, d: u32) -> &mut Lanes64 {
-        self.r64[d as usize].lanes_only()
-    }
-
-    /// Writes the active lanes of a pattern.
-    #[inline(always)]
-    pub(crate) fn put_form32(&mut self, d: u32, active: u32, form: Form<u32>) {
-        if self.covers(active) && self.patterns {
-            self.r32[d as usize].form = form;
-            return;
-        }
-        let mut register = Register::of(form);
-        register.spread();
-        self.put32(d, active, &register.lanes);
-    }
-
-    /// Writes the active lanes of a pattern.
-    #[inline(always)]
-    pub(crate) fn put_form64(&mut self, d: u32, active: u32, form: Form<u64>) {
-        if self.covers(active) && self.patterns {
-            self.r64[d as usize].form = form;
-            return;
-        }
-        let mut register = Register::of(form);
-        register.spread();
-        self.put64(d, active, &register.lanes);
-    }
-
-    /// Writes the active lanes of `out`.
-    #[inline(always)]
-    pub(crate) fn put32(&mut self, d: u32, active: u32, out: &Lanes32) {
-        if self.covers(active) {
-            *self.whole32(d) = *out;
-        } else {
-            self.r32[d as usize].blend(active, out);
-        }
-    }
-
-    /// Writes the active lanes of `out`.
-    #[inline(always)]
-    pub(crate) fn put64(&mut self, d: u32, active: u32, out: &Lanes64) {
-        if self.covers(active) {
-            *self.whole64(d) = *out;
-        } else {
-            self.r64[d as usize].blend(active, out);
-        }
-    }
-
-    /// Writes the active lanes' bits of `out`.
-    #[inline(always)]
-    pub(crate) fn put_pred(&mut self, d: u32, active: u32, out: u32) {
-        let d = &mut self.pred[d as usize];
-        *d = (*d & !active) | (out & active);
+        self.r64.lane(slot, lane / LANES, lane % LANES)
     }
 }

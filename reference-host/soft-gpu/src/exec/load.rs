@@ -4,14 +4,14 @@
 //! goes lane by lane, which is also where faults are found.
 
 use super::LaneFault;
-use super::access::{View, address_form, addresses, decode, out_of_bounds, place, put};
+use super::access::{SquadView, View, address_form, addresses, decode, out_of_bounds, place, put};
 use super::build::Build;
 use super::form::{Form, HALF};
-use super::lanes::{FULL, LANES, Lanes32, Lanes64, Registers};
-use super::together::Together;
+use super::lanes::{LANES, Lanes32, Lanes64, Registers};
+use super::one_warp::OneWarp;
 use crate::code::{Access, Code, Element, Space};
 
-impl View<'_, '_, '_> {
+impl SquadView<'_, '_, '_> {
     /// `ld`.
     #[inline(always)]
     pub(crate) fn load<B: Build>(
@@ -20,13 +20,11 @@ impl View<'_, '_, '_> {
         registers: &mut Registers<'_>,
         access: &Access,
         code: &Code,
-        active: u32,
     ) -> Result<(), LaneFault> {
         // Most loads are of a word a lane; a function of their own has few values to keep.
         if access.element == Element::B32
             && access.count == 1
-            && registers.covers(active)
-            && (self.spaces.together.is_none() || access.space == Space::Shared)
+            && registers.whole
             && build.wide(
                 #[inline(always)]
                 || self.load_words(registers, access, code),
@@ -35,71 +33,33 @@ impl View<'_, '_, '_> {
             return Ok(());
         }
         let list = access.registers(code);
-        if build.wide(
-            #[inline(always)]
-            || self.load_pattern(registers, access, list, active),
-        ) {
+        if registers.whole && self.load_same(registers, access, list) {
             return Ok(());
         }
         build.wide(
             #[inline(always)]
-            || self.load_otherwise(registers, *access, list, active),
+            || {
+                self.each_warp(
+                    registers,
+                    #[inline(always)]
+                    |_, view, registers, active| {
+                        if view.load_pattern(registers, access, list, active) {
+                            return Ok(());
+                        }
+                        view.load_otherwise(registers, *access, list, active)
+                    },
+                )
+            },
         )
     }
+}
 
-    /// Loads a word for every lane along a pattern without a fault; whether it was that.
-    #[inline(always)]
-    fn load_words(&mut self, registers: &mut Registers<'_>, access: &Access, code: &Code) -> bool {
-        const BYTES: u64 = 4;
-        let Some(&d) = code.lists.get(access.list as usize) else {
-            return false;
-        };
-        let Some(form) = address_form(registers, access.address) else {
-            return false;
-        };
-        if (form.low | form.high) & (BYTES - 1) != 0 {
-            return false;
-        }
-        let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {
-            return false;
-        };
-        let low = form.low.wrapping_sub(base);
-        let high = form.high.wrapping_sub(base);
-        if form.is_flat() {
-            let (Some(low), Some(high)) = (part(region, low, BYTES), part(region, high, BYTES))
-            else {
-                return false;
-            };
-            let word = |bytes| decode(Element::B32, bytes) as u32;
-            registers.put_form32(d, FULL, Form::flat(word(low), word(high)));
-            return true;
-        }
-        if form.step != BYTES {
-            return false;
-        }
-        if high == low.wrapping_add(HALF as u64 * BYTES) {
-            let Some(bytes) = part(region, low, LANES as u64 * BYTES) else {
-                return false;
-            };
-            words32::<LANES>(registers.whole32(d), bytes);
-            return true;
-        }
-        let half = HALF as u64 * BYTES;
-        let (Some(lower), Some(upper)) = (part(region, low, half), part(region, high, half)) else {
-            return false;
-        };
-        if let [low, high] = registers.whole32(d).as_chunks_mut::<HALF>().0 {
-            words32::<HALF>(low, lower);
-            words32::<HALF>(high, upper);
-        }
-        true
-    }
-
+impl View<'_, '_, '_> {
     /// Loads along a pattern without a fault; whether it was one.
     #[inline(always)]
     fn load_pattern(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: &Access,
         list: &[u32],
         active: u32,
@@ -115,12 +75,8 @@ impl View<'_, '_, '_> {
         if (form.low | form.high) & (total - 1) != 0 {
             return false;
         }
-        let Some((base, region)) = self.spaces.region(access.space, form.low, false) else {
-            return self
-                .together(access.space, form.low)
-                .is_some_and(|together| {
-                    load_together(registers, access, list, active, &form, together)
-                });
+        let Some((base, region)) = self.spaces.readable(access.space, form.low) else {
+            return false;
         };
         if form.is_flat() {
             return load_flat(registers, access, list, active, &form, (base, region));
@@ -175,7 +131,7 @@ impl View<'_, '_, '_> {
     #[inline(always)]
     fn load_otherwise(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -190,7 +146,7 @@ impl View<'_, '_, '_> {
     #[inline(always)]
     fn load_lanes(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -203,7 +159,7 @@ impl View<'_, '_, '_> {
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             let address = addresses[lane];
-            if let Some(together) = self.together(access.space, address) {
+            if let Some(together) = self.together(access.space, address, false) {
                 self.aligned(access.space, address, total, false, lane as u32)?;
                 let whole = together.contains(address, u64::from(total));
                 for (at, column) in (0u64..).zip(values.iter_mut().take(list.len())) {
@@ -223,8 +179,8 @@ impl View<'_, '_, '_> {
                 continue;
             }
             // Names the fault where this lane's access is bad; otherwise its region serves the lanes that follow.
-            self.checked(access.space, address, total, false, lane as u32)?;
-            let Some((base, region)) = self.spaces.region(access.space, address, false) else {
+            self.checked_read(access.space, address, total, lane as u32)?;
+            let Some((base, region)) = self.spaces.readable(access.space, address) else {
                 break;
             };
             lanes = match (size, list.len()) {
@@ -305,7 +261,7 @@ impl View<'_, '_, '_> {
     /// A load at a fixed offset of the frame: whole rows.
     fn load_frame(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -386,74 +342,10 @@ fn extend(element: Element, raw: u64) -> u64 {
     }
 }
 
-/// A load of single elements along a pattern from memory that threads share; whether it was one.
-#[inline(always)]
-fn load_together(
-    registers: &mut Registers<'_>,
-    access: &Access,
-    list: &[u32],
-    active: u32,
-    form: &Form<u64>,
-    together: &Together<'_>,
-) -> bool {
-    let &[d] = list else { return false };
-    if !registers.covers(active) {
-        return false;
-    }
-    let size = access.element.bytes();
-    if form.is_flat() {
-        let (Some(low), Some(high)) = (
-            together.load(form.low, size),
-            together.load(form.high, size),
-        ) else {
-            return false;
-        };
-        let [low, high] = [low, high].map(|raw| extend(access.element, raw));
-        if access.element == Element::B64 {
-            registers.put_form64(d, active, Form::flat(low, high));
-        } else {
-            registers.put_form32(d, active, Form::flat(low as u32, high as u32));
-        }
-        return true;
-    }
-    if form.step != u64::from(size) {
-        return false;
-    }
-    if form.high == form.low.wrapping_add(HALF as u64 * form.step) {
-        // All lanes in a row take one lookup.
-        return match access.element {
-            Element::B32 => together.load32s(form.low, || registers.whole32(d)),
-            Element::B64 => together.load64s(form.low, || registers.whole64(d)),
-            _ => false,
-        };
-    }
-    match access.element {
-        Element::B32 => {
-            let mut halves = [[0; HALF]; 2];
-            let [low, high] = &mut halves;
-            let done = together.load32s(form.low, || low) && together.load32s(form.high, || high);
-            if done {
-                registers.whole32(d).copy_from_slice(halves.as_flattened());
-            }
-            done
-        }
-        Element::B64 => {
-            let mut halves = [[0; HALF]; 2];
-            let [low, high] = &mut halves;
-            let done = together.load64s(form.low, || low) && together.load64s(form.high, || high);
-            if done {
-                registers.whole64(d).copy_from_slice(halves.as_flattened());
-            }
-            done
-        }
-        _ => false,
-    }
-}
-
 /// A load of one place in each half.
 #[inline(always)]
 fn load_flat(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     access: &Access,
     list: &[u32],
     active: u32,
@@ -490,7 +382,7 @@ fn load_flat(
 /// Consecutive records for the active lanes.
 #[inline(always)]
 fn load_some(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     element: Element,
     list: &[u32],
     active: u32,
@@ -512,13 +404,13 @@ fn load_some(
 
 /// `bytes` bytes at an offset of a region.
 #[inline(always)]
-fn part(region: &[u8], offset: u64, bytes: u64) -> Option<&[u8]> {
+pub(super) fn part(region: &[u8], offset: u64, bytes: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     region.get(start..start.checked_add(bytes as usize)?)
 }
 
 #[inline(always)]
-fn words32<const N: usize>(out: &mut [u32; N], bytes: &[u8]) {
+pub(super) fn words32<const N: usize>(out: &mut [u32; N], bytes: &[u8]) {
     if let Some(words) = bytes.as_chunks::<4>().0.first_chunk::<N>() {
         for lane in 0..N {
             out[lane] = u32::from_le_bytes(words[lane]);
@@ -538,7 +430,7 @@ fn words64<const N: usize>(out: &mut [u64; N], bytes: &[u8]) {
 /// Lanes from `first` on take consecutive records of an element for each register of `list`; lanes before it have been written.
 #[inline(always)]
 fn columns(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     element: Element,
     list: &[u32],
     first: usize,

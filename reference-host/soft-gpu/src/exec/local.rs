@@ -2,8 +2,8 @@
 //!
 //! Frames of device functions, with their parameters, live here too.
 
+use super::bits_of;
 use super::lanes::{FULL, LANES, Lanes32};
-use super::lanes_of;
 use crate::code::Passing;
 
 /// Local memory of the lanes of one warp.
@@ -40,7 +40,7 @@ impl Local {
             if mask == FULL {
                 *row = [0; LANES];
             } else {
-                lanes_of(mask).for_each(|lane| row[lane] = 0);
+                bits_of(mask).for_each(|lane| row[lane] = 0);
             }
         }
     }
@@ -103,7 +103,7 @@ impl Local {
             if mask == FULL {
                 *target = source;
             } else {
-                lanes_of(mask).for_each(|lane| target[lane] = source[lane]);
+                bits_of(mask).for_each(|lane| target[lane] = source[lane]);
             }
         }
     }

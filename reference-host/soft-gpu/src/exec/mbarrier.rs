@@ -5,8 +5,9 @@
 //! phase's parity. The state that an arrival returns is the object as it was before.
 
 use super::access::{View, addresses, out_of_bounds, place};
-use super::lanes::{LANES, Lanes64, Registers};
-use super::{LaneFault, lanes_of};
+use super::lanes::{LANES, Lanes64};
+use super::one_warp::OneWarp;
+use super::{LaneFault, bits_of};
 use crate::code::{Mbarrier, MbarrierKind, NONE, Space};
 
 /// Bits of a count of arrivals.
@@ -59,7 +60,7 @@ impl View<'_, '_, '_> {
     /// Executes an operation of the active lanes, one after the other; the lanes whose wait is over, or all.
     pub(crate) fn mbarrier(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         op: Mbarrier,
         active: u32,
     ) -> Result<u32, LaneFault> {
@@ -71,7 +72,7 @@ impl View<'_, '_, '_> {
         };
         let mut states = [0u64; LANES];
         let mut over = 0u32;
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let address = addresses[lane];
             if place(op.space, address).space != Space::Shared {
                 return Err(out_of_bounds(op.space, address, 8, true, lane as u32));

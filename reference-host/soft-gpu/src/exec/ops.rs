@@ -13,7 +13,8 @@ use super::float::{
     fma64, int_to_f32, int_to_f64, integral, integral32, max32, max64, min32, min64, mul32,
     narrow64, op32, op64, saturate32, saturate64, sqrt32, unless_nan,
 };
-use super::lanes::{Known, Registers, Slots};
+use super::known::Known;
+use super::lanes::{Registers, Slots};
 use super::linear;
 use super::shape::Shape;
 
@@ -38,7 +39,7 @@ macro_rules! lane_ops {
                 match self { $( $(
                     Self::$name(slots) => {
                         // A closure, which is always inlined where the rule itself might not be.
-                        $( if Known(registers).$shape(slots, $f, #[inline(always)] |forms| $rule(forms)) {
+                        $( if Known(registers).$shape(slots, $f, #[inline(always)] |forms, warps| $rule(forms, warps)) {
                             return;
                         } )?
                         build.wide(

@@ -1,8 +1,10 @@
 //! Reports of faults: where, in which instruction, and what lies near.
 
+use super::bits_of;
 use super::block::Block;
-use super::lanes::LANES;
-use super::warp::{Fragment, State, Warp};
+use super::local::Local;
+use super::mask::Mask;
+use super::squad::{Fragment, Squad, State};
 use crate::code::{Function, NONE, Op, Space};
 use crate::error::Location;
 use crate::fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
@@ -11,9 +13,8 @@ use crate::module::Module;
 
 impl Block<'_, '_> {
     /// Describes a fault of a lane at a micro-op.
-    pub(crate) fn fault(&self, warp: &Warp, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
-        let lane = lane as usize % LANES;
-        let (mut kind, nearest) = self.look_around(warp, kind);
+    pub(crate) fn fault(&self, squad: &Squad, pc: u32, lane: u32, kind: FaultKind) -> Box<Fault> {
+        let (mut kind, nearest) = self.look_around(squad, kind);
         let module = self.grid.module;
         if let FaultKind::Race { other, .. } = &mut kind {
             // So far it holds the micro-op.
@@ -24,7 +25,7 @@ impl Block<'_, '_> {
             kernel: self.grid.entry.name.clone(),
             function: module.function_at(pc).unwrap_or_default().to_owned(),
             block: self.index,
-            thread: warp.thread_of(lane),
+            thread: squad.thread_of(lane as usize),
             line: module.line_of(pc),
             instruction: module.statement_at(pc),
             nearest,
@@ -41,42 +42,47 @@ impl Block<'_, '_> {
     }
 
     /// No warp of a block can go on.
-    pub(super) fn deadlock(&self, warps: &[Warp]) -> Box<Fault> {
-        let waiting = warps.iter().map(|warp| warp.alive.count_ones()).sum();
+    pub(super) fn deadlock(&self, squads: &[Squad]) -> Box<Fault> {
+        let waiting = squads.iter().map(|squad| squad.alive.count()).sum();
         let mut waits = Vec::new();
         let mut first = None;
-        for warp in warps {
-            for fragment in &warp.fragments {
-                // A fragment waits for lanes at the block in front of its exchange, and just behind a barrier.
-                let pc = match fragment.state {
-                    State::Lanes => fragment.pc.saturating_add(1),
-                    _ => fragment.pc.saturating_sub(1),
-                };
-                first.get_or_insert((warp, pc, fragment.mask.trailing_zeros()));
-                let awaited = match fragment.state {
-                    State::Barrier { id, count } => Awaited::Barrier {
-                        id,
-                        count: (count != NONE).then_some(count),
-                    },
-                    State::Ready | State::Lanes | State::WarpBarrier { .. } => Awaited::Lanes,
-                };
-                waits.push(Wait {
-                    warp: warp.index,
-                    lanes: fragment.mask,
-                    line: self.grid.module.line_of(pc),
-                    awaited,
-                });
+        for squad in squads {
+            for warp in bits_of(squad.alive.touched()) {
+                let here = |fragment: &&Fragment| fragment.mask.warp(warp) != 0;
+                for fragment in squad.fragments.iter().filter(here) {
+                    let lanes = fragment.mask.warp(warp);
+                    // A fragment waits for lanes at the block in front of its exchange, and just behind a barrier.
+                    let pc = match fragment.state {
+                        State::Lanes => fragment.pc.saturating_add(1),
+                        _ => fragment.pc.saturating_sub(1),
+                    };
+                    let lane = Mask::of_warp(warp, lanes).first() as u32;
+                    first.get_or_insert((squad, pc, lane));
+                    let awaited = match fragment.state {
+                        State::Barrier { id, count } => Awaited::Barrier {
+                            id,
+                            count: (count != NONE).then_some(count),
+                        },
+                        State::Ready | State::Lanes | State::WarpBarrier { .. } => Awaited::Lanes,
+                    };
+                    waits.push(Wait {
+                        warp: squad.index + warp as u32,
+                        lanes,
+                        line: self.grid.module.line_of(pc),
+                        awaited,
+                    });
+                }
             }
         }
         let kind = FaultKind::Deadlock { waiting, waits };
         match first {
-            Some((warp, pc, lane)) => self.fault(warp, pc, lane, kind),
-            None => self.fault(&Warp::default(), 0, 0, kind),
+            Some((squad, pc, lane)) => self.fault(squad, pc, lane, kind),
+            None => self.fault(&Squad::default(), 0, 0, kind),
         }
     }
 
     /// Finds what lies nearest to a bad access, and tells null and dangling pointers from other bad ones.
-    fn look_around(&self, warp: &Warp, kind: FaultKind) -> (FaultKind, Option<Nearest>) {
+    fn look_around(&self, squad: &Squad, kind: FaultKind) -> (FaultKind, Option<Nearest>) {
         let (space, address) = match kind {
             FaultKind::OutOfBounds { space, address, .. }
             | FaultKind::Misaligned { space, address, .. }
@@ -98,7 +104,7 @@ impl Block<'_, '_> {
             shift: address.wrapping_sub(place.address),
             best: None,
         };
-        self.candidates(warp, place.space, &mut search);
+        self.candidates(squad, place.space, &mut search);
         let nearest = search.best.map(|(_, nearest)| nearest);
         let FaultKind::OutOfBounds {
             space,
@@ -134,7 +140,7 @@ impl Block<'_, '_> {
     }
 
     /// Offers the search all objects of a space.
-    fn candidates(&self, warp: &Warp, space: Space, search: &mut Search) {
+    fn candidates(&self, squad: &Squad, space: Space, search: &mut Search) {
         let module = self.grid.module;
         match space {
             Space::Global => {
@@ -178,7 +184,8 @@ impl Block<'_, '_> {
                 }
             }
             Space::Local | Space::Frame => {
-                search.offer(0, warp.local.bytes(), || Object::Stack);
+                let bytes = squad.local.first().map_or(0, Local::bytes);
+                search.offer(0, bytes, || Object::Stack);
             }
             Space::Generic => {}
         }

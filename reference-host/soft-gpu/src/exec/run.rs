@@ -1,67 +1,25 @@
 //! The interpreter: runs one fragment until it ends, waits, or gives way to another.
 
-use super::access::{View, addresses};
+use super::access::{SquadView, addresses};
 use super::block::Block;
-use super::build::{Build, Guaranteed};
+use super::build::Build;
 use super::form::Form;
 use super::lanes::{FULL, LANES, Registers};
-use super::warp::{Fragment, State, Warp};
-use super::watch::Watch;
-use super::{LaneFault, budget::OutOfSlice, exchange, lanes_of};
+use super::mask::Mask;
+use super::squad::{Fragment, Squad, State};
+use super::{LaneFault, barrier, bits_of, budget::OutOfSlice, exchange};
 use crate::code::{NONE, Op, Reduction, Space};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::FaultKind;
 use crate::memory::{FUNCTION_BASE, FUNCTION_STRIDE, resolve};
 
 impl Block<'_, '_> {
-    /// Runs a warp until none of its fragments can go on, or its slice of the budget is used up.
-    pub(crate) fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
-        match warp.next() {
-            Some(mut fragment) => self.run_from(warp, &mut fragment),
-            None => Ok(()),
-        }
-    }
-
-    /// Does the same, `fragment` first. Most warps have no other from start to end, so that it need not go through their lists.
-    pub(crate) fn run_from(
-        &mut self,
-        warp: &mut Warp,
-        fragment: &mut Fragment,
-    ) -> Result<(), Box<Fault>> {
-        self.grid.budget.begin_slice();
-        self.gives_way = false;
-        loop {
-            let outcome = match self.processor {
-                #[cfg(target_arch = "x86_64")]
-                pulp::Arch::V3(build) => self.run_fragment(build, warp, fragment),
-                _ => self.run_fragment(Guaranteed, warp, fragment),
-            };
-            if warp.released != 0
-                && let Some(watch) = &mut self.watch
-            {
-                let threads: Vec<u32> = Watch::threads(warp.index, warp.released).collect();
-                watch.join(&threads, None);
-            }
-            warp.released = 0;
-            if let Err(LaneFault { kind, lane }) = outcome {
-                return Err(self.fault(warp, self.blamed(fragment), lane, kind));
-            }
-            if self.gives_way {
-                return Ok(());
-            }
-            match warp.next() {
-                Some(next) => *fragment = next,
-                None => return Ok(()),
-            }
-        }
-    }
-
-    /// Runs a fragment; afterwards it has ended, or has been put back into the warp.
+    /// Runs a fragment; afterwards it has ended, or has been put back into the squad.
     ///
     /// On a fault, `fragment.pc` is the micro-op that faulted.
-    fn run_fragment<B: Build>(
+    pub(super) fn run_fragment<B: Build>(
         &mut self,
         build: B,
-        warp: &mut Warp,
+        squad: &mut Squad,
         fragment: &mut Fragment,
     ) -> Result<(), LaneFault> {
         let code = self.grid.code;
@@ -71,16 +29,24 @@ impl Block<'_, '_> {
         let mut pc = fragment.pc;
         'frame: loop {
             let frame = fragment.frame;
-            let Warp { r32, r64, pred, .. } = warp;
             let mut registers = Registers::new(
-                &mut r32[frame.r32 as usize..],
-                &mut r64[frame.r64 as usize..],
-                &mut pred[frame.pred as usize..],
-                !warp.alive,
-                self.grid.patterns,
+                squad.r32.from(frame.r32),
+                squad.r64.from(frame.r64),
+                &mut squad.pred[frame.pred as usize * squad.warps..],
+                !squad.alive,
             );
-            let mut active = fragment.mask;
-            registers.activate(active);
+            registers.activate(fragment.mask);
+            let fragment_warps = u64::from(registers.touched.count_ones());
+            /// The memory of the fragment's warps.
+            macro_rules! view {
+                () => {
+                    SquadView {
+                        spaces: &mut self.spaces,
+                        locals: &mut squad.local,
+                        frame: frame.local,
+                    }
+                };
+            }
             loop {
                 // Saves the call where other operations follow each other, as loads do.
                 if let Some(Op::Lane(_)) = code.ops.get(pc as usize) {
@@ -89,40 +55,43 @@ impl Block<'_, '_> {
                 let Some(op) = code.ops.get(pc as usize) else {
                     return Err(LaneFault {
                         kind: FaultKind::BadTarget(u64::from(pc)),
-                        lane: fragment.mask.trailing_zeros(),
+                        lane: fragment.mask.first() as u32,
                     });
                 };
                 match *op {
                     Op::Lane(_) => continue,
                     Op::Rare(ref rare) => rare.execute(build, &mut registers),
                     Op::Block { cost } => {
-                        if let Some(rest) = self.grid.budget.slice_left.checked_sub(u64::from(cost))
-                        {
+                        let cost = u64::from(cost) * fragment_warps;
+                        if let Some(rest) = self.grid.budget.slice_left.checked_sub(cost) {
                             self.grid.budget.slice_left = rest;
                         } else {
                             fragment.pc = pc;
-                            match self.grid.budget.out_of_slice(u64::from(cost)) {
+                            match self.grid.budget.out_of_slice(cost) {
                                 OutOfSlice::GoOn => {}
                                 OutOfSlice::GiveWay => {
                                     self.gives_way = true;
-                                    warp.park(fragment.clone());
+                                    squad.park(fragment.clone());
                                     return Ok(());
                                 }
                                 OutOfSlice::Exhausted => {
                                     return Err(LaneFault {
                                         kind: FaultKind::BudgetExhausted(self.grid.budget.total),
-                                        lane: active.trailing_zeros(),
+                                        lane: fragment.mask.first() as u32,
                                     });
                                 }
                             }
                         }
-                        if !warp.fragments.is_empty() {
+                        if let Some(sharing) = &mut self.spaces.together {
+                            sharing.give_way();
+                        }
+                        if !squad.fragments.is_empty() {
                             self.grid
                                 .budget
-                                .charge_roughly(2 * warp.fragments.len() as u64);
+                                .charge_roughly(2 * squad.fragments.len() as u64);
                             fragment.pc = pc;
-                            if !warp.meet(fragment) {
-                                warp.park(fragment.clone());
+                            if !squad.meet(fragment) {
+                                squad.park(fragment.clone());
                                 return Ok(());
                             }
                             pc += 1;
@@ -134,18 +103,16 @@ impl Block<'_, '_> {
                         negated,
                         skip,
                     } => {
-                        let chosen = registers.pred_bits(pred);
-                        active = fragment.mask & if negated { !chosen } else { chosen };
-                        if active == 0 {
-                            active = fragment.mask;
+                        let bits = registers.pred_mask(pred);
+                        let chosen = fragment.mask & if negated { !bits } else { bits };
+                        if chosen.is_empty() {
                             pc += skip;
+                            registers.activate(fragment.mask);
+                        } else {
+                            registers.activate(chosen);
                         }
-                        registers.activate(active);
                     }
-                    Op::Unguard => {
-                        active = fragment.mask;
-                        registers.activate(active);
-                    }
+                    Op::Unguard => registers.activate(fragment.mask),
                     Op::Branch { target } => {
                         pc = target;
                         continue;
@@ -155,86 +122,118 @@ impl Block<'_, '_> {
                         negated,
                         target,
                     } => {
-                        let chosen = registers.pred_bits(pred);
-                        let taken = active & if negated { !chosen } else { chosen };
-                        if taken == active {
+                        let bits = registers.pred_mask(pred);
+                        let taken = registers.chosen & if negated { !bits } else { bits };
+                        if taken == registers.chosen {
                             pc = target;
                             continue;
                         }
-                        if taken != 0 {
-                            pc = split(warp, fragment, taken, target, pc + 1);
+                        if !taken.is_empty() {
+                            pc = self.split(squad, fragment, taken, target, pc + 1);
                             continue 'frame;
                         }
                     }
-                    Op::Load(ref access) => {
-                        let mut view = View {
-                            spaces: &mut self.spaces,
-                            local: &mut warp.local,
-                            frame: frame.local,
-                        };
-                        view.load(build, &mut registers, access, code, active)
-                            .inspect_err(|_| fragment.pc = pc)?;
-                    }
-                    Op::Store(ref access) => {
-                        let mut view = View {
-                            spaces: &mut self.spaces,
-                            local: &mut warp.local,
-                            frame: frame.local,
-                        };
-                        view.store(build, &mut registers, access, code, active)
-                            .inspect_err(|_| fragment.pc = pc)?;
-                    }
+                    Op::Load(ref access) => view!()
+                        .load(build, &mut registers, access, code)
+                        .inspect_err(|_| fragment.pc = pc)?,
+                    Op::Store(ref access) => view!()
+                        .store(build, &mut registers, access, code)
+                        .inspect_err(|_| fragment.pc = pc)?,
                     Op::Atomic(atomic) => {
-                        let mut view = View {
-                            spaces: &mut self.spaces,
-                            local: &mut warp.local,
-                            frame: frame.local,
-                        };
-                        view.atomic(&mut registers, atomic, atomic.registers(code), active)
+                        let list = atomic.registers(code);
+                        view!()
+                            .each_warp(&mut registers, |_, view, registers, active| {
+                                view.atomic(registers, atomic, list, active)
+                            })
                             .inspect_err(|_| fragment.pc = pc)?;
                     }
                     Op::Special { d, register } => {
-                        let warp = (warp.index, &warp.thread);
-                        self.special(&mut registers, warp, (d, register), active);
+                        let thread = (squad.index, &squad.thread);
+                        self.special(&mut registers, thread, (d, register));
                     }
-                    Op::Special64 { d, register } => {
-                        self.special64(&mut registers, (d, register), active);
-                    }
+                    Op::Special64 { d, register } => self.special64(&mut registers, (d, register)),
                     Op::DynamicShared { d } => {
                         let offset = self.dynamic_shared_offset();
-                        registers.put_form32(d, active, Form::uniform(offset));
+                        registers.put_form32(d, Form::uniform(offset));
                     }
                     Op::FrameAddress { d, offset } => {
                         let address = u64::from(frame.local.wrapping_add(offset));
-                        registers.put_form64(d, active, Form::uniform(address));
+                        registers.put_form64(d, Form::uniform(address));
                     }
                     Op::IsSpace { d, address, space } => {
-                        let addresses = registers.lanes64(address);
-                        let inside = |lane: usize| {
-                            resolve(addresses[lane]).space == space
-                                && (space != Space::Global || addresses[lane] != 0)
-                        };
-                        let bits = lanes_of(active)
-                            .filter(|&lane| inside(lane))
-                            .fold(0, |bits, lane| bits | 1 << lane);
-                        registers.put_pred(d, active, bits);
+                        for warp in bits_of(registers.touched) {
+                            let active = registers.chosen.warp(warp);
+                            let mut registers = registers.of_warp(warp);
+                            let addresses = registers.lanes64(address);
+                            let inside = |lane: usize| {
+                                resolve(addresses[lane]).space == space
+                                    && (space != Space::Global || addresses[lane] != 0)
+                            };
+                            let bits = bits_of(active)
+                                .filter(|&lane| inside(lane))
+                                .fold(0, |bits, lane| bits | 1 << lane);
+                            registers.put_pred(d, active, bits);
+                        }
                     }
-                    Op::ActiveMask { d } => registers.put_form32(d, active, Form::uniform(active)),
+                    Op::ActiveMask { d } => {
+                        for warp in bits_of(registers.touched) {
+                            let active = registers.chosen.warp(warp);
+                            let mut registers = registers.of_warp(warp);
+                            registers.put_form32(d, active, Form::uniform(active));
+                        }
+                    }
                     Op::WarpBarrier { members } => {
-                        let lists = registers.lanes32(members);
-                        let members = lists[active.trailing_zeros() as usize & 31];
-                        let same = exchange::lanes_with(&lists, members, active);
-                        if same != active {
-                            // Lanes that wait for others are on their own.
-                            park_rest(warp, fragment, same, pc, State::Ready);
+                        let chosen = registers.chosen;
+                        let named = |warp: usize, registers: &mut Registers<'_>| {
+                            let first = chosen.warp(warp).trailing_zeros() as usize & 31;
+                            let lists = registers.of_warp(warp).lanes32(members);
+                            let same =
+                                exchange::lanes_with(&lists, lists[first], chosen.warp(warp));
+                            (lists[first], same)
+                        };
+                        let others_wait = squad
+                            .fragments
+                            .iter()
+                            .any(|other| matches!(other.state, State::WarpBarrier { .. }));
+                        let waits = others_wait
+                            || bits_of(registers.touched).any(|warp| {
+                                let (members, same) = named(warp, &mut registers);
+                                same != chosen.warp(warp)
+                                    || members & squad.alive.warp(warp) & !same != 0
+                            });
+                        if waits || self.watch.is_some() {
+                            let groups: Vec<(usize, u32, u32)> = bits_of(registers.touched)
+                                .map(|warp| {
+                                    let (members, same) = named(warp, &mut registers);
+                                    (warp, members, same)
+                                })
+                                .collect();
+                            for (warp, members, same) in groups {
+                                // Lanes that wait for others are on their own.
+                                let rest = chosen.warp(warp) & !same;
+                                self.set_aside(
+                                    squad,
+                                    fragment,
+                                    Mask::of_warp(warp, rest),
+                                    pc,
+                                    State::Ready,
+                                );
+                                let state = if squad.release_warp_barrier(warp, members, same) {
+                                    State::Ready
+                                } else {
+                                    State::WarpBarrier { members }
+                                };
+                                // Where it has been released, lanes that waited at this very place join it before it goes on.
+                                self.set_aside(
+                                    squad,
+                                    fragment,
+                                    Mask::of_warp(warp, same),
+                                    pc + 1,
+                                    state,
+                                );
+                            }
+                            return Ok(());
                         }
-                        fragment.pc = pc + 1;
-                        if !warp.release_warp_barrier(members, same) {
-                            fragment.state = State::WarpBarrier { members };
-                        }
-                        // Where it has been released, lanes that waited at this very place join it before it goes on.
-                        warp.park(fragment.clone());
-                        return Ok(());
                     }
                     Op::Shuffle { .. }
                     | Op::Match { .. }
@@ -243,27 +242,37 @@ impl Block<'_, '_> {
                     | Op::Elect { .. }
                     | Op::Matrix { .. } => {
                         let members = exchange::members_register(code, op);
-                        let ready = exchange::ready(&mut registers, members, active, warp.alive);
-                        if ready != active {
+                        let chosen = registers.chosen;
+                        let mut ready = chosen;
+                        for warp in bits_of(registers.touched) {
+                            let (active, alive) = (chosen.warp(warp), squad.alive.warp(warp));
+                            let mut registers = registers.of_warp(warp);
+                            *ready.warp_mut(warp) =
+                                exchange::ready(&mut registers, members, active, alive);
+                        }
+                        if ready != chosen {
                             // A basic block starts just before: there the lanes that wait are met by those they wait for.
-                            park_rest(warp, fragment, ready, pc - 1, State::Lanes);
-                            if ready == 0 {
+                            let rest = fragment.mask & !ready;
+                            self.set_aside(squad, fragment, rest, pc - 1, State::Lanes);
+                            if ready.is_empty() {
                                 return Ok(());
                             }
+                            fragment.mask = ready;
                             continue 'frame;
                         }
                         let Op::Matrix { index, .. } = *op else {
-                            exchange::exchange(&mut registers, code, op, active);
+                            for warp in bits_of(registers.touched) {
+                                let mut registers = registers.of_warp(warp);
+                                exchange::exchange(&mut registers, code, op, chosen.warp(warp));
+                            }
                             pc += 1;
                             continue;
                         };
                         if let Some(matrix) = code.matrices.get(index as usize) {
-                            let mut view = View {
-                                spaces: &mut self.spaces,
-                                local: &mut warp.local,
-                                frame: frame.local,
-                            };
-                            view.matrix(&mut registers, matrix, active)
+                            view!()
+                                .each_warp(&mut registers, |_, view, registers, active| {
+                                    view.matrix(registers, matrix, active)
+                                })
                                 .inspect_err(|_| fragment.pc = pc)?;
                             if matrix.d.is_empty()
                                 && let Some(watch) = &mut self.watch
@@ -277,48 +286,70 @@ impl Block<'_, '_> {
                         count,
                         arrive_only,
                     } => {
-                        let first = active.trailing_zeros() as usize;
-                        let id = registers.lane32(id, first);
-                        let count = if count == NONE {
-                            NONE
-                        } else {
-                            registers.lane32(count, first)
-                        };
-                        if id > 15 || (count != NONE && (count == 0 || count % LANES as u32 != 0)) {
-                            fragment.pc = pc;
-                            return Err(LaneFault {
-                                kind: FaultKind::BadBarrier { id, count },
-                                lane: first as u32,
-                            });
-                        }
+                        let groups = barrier::groups(&mut registers, id, count)
+                            .inspect_err(|_| fragment.pc = pc)?;
                         if arrive_only {
-                            self.arrive(id, warp.index, active);
-                        } else {
-                            fragment.pc = pc + 1;
-                            fragment.state = State::Barrier { id, count };
-                            warp.park(fragment.clone());
-                            return Ok(());
+                            for barrier::Group { id, lanes, .. } in groups.all() {
+                                for warp in bits_of(lanes.touched()) {
+                                    self.arrive(id, squad.index + warp as u32, lanes.warp(warp));
+                                }
+                            }
+                            pc += 1;
+                            continue;
                         }
+                        if let barrier::Group {
+                            id,
+                            count: NONE,
+                            lanes,
+                        } = groups.first
+                            && lanes == squad.alive
+                            && let Some(votes) = self.complete_alone(id)
+                        {
+                            for warp in &mut squad.votes {
+                                warp[id as usize] = votes;
+                            }
+                            pc += 1;
+                            continue;
+                        }
+                        for barrier::Group { id, count, lanes } in groups.all() {
+                            self.set_aside(
+                                squad,
+                                fragment,
+                                lanes,
+                                pc + 1,
+                                State::Barrier { id, count },
+                            );
+                        }
+                        return Ok(());
                     }
                     Op::BarrierVote {
                         id,
                         source,
                         negated,
                     } => {
-                        let id = registers.lanes32(id)[active.trailing_zeros() as usize & 31];
-                        let yes = registers.pred_bits(source);
-                        self.vote(id, if negated { !yes } else { yes }, active);
+                        for warp in bits_of(registers.touched) {
+                            let active = registers.chosen.warp(warp);
+                            let registers = registers.of_warp(warp);
+                            let id = registers.lane32(id, active.trailing_zeros() as usize);
+                            let yes = registers.pred_bits(source);
+                            self.vote(id, if negated { !yes } else { yes }, active);
+                        }
                     }
                     Op::BarrierResult { id, d, reduction } => {
-                        let id = registers.lanes32(id)[active.trailing_zeros() as usize & 31];
-                        let votes = warp.votes.get(id as usize).copied().unwrap_or_default();
-                        let all = |yes: bool| if yes { FULL } else { 0 };
-                        match reduction {
-                            Reduction::And => {
-                                registers.put_pred(d, active, all(votes.yes == votes.all));
+                        for warp in bits_of(registers.touched) {
+                            let active = registers.chosen.warp(warp);
+                            let mut registers = registers.of_warp(warp);
+                            let id = registers.lane32(id, active.trailing_zeros() as usize);
+                            let votes = squad.votes[warp].get(id as usize);
+                            let votes = votes.copied().unwrap_or_default();
+                            let all = |yes: bool| if yes { FULL } else { 0 };
+                            match reduction {
+                                Reduction::And => {
+                                    registers.put_pred(d, active, all(votes.yes == votes.all));
+                                }
+                                Reduction::Or => registers.put_pred(d, active, all(votes.yes > 0)),
+                                Reduction::Count => registers.put32(d, active, &[votes.yes; LANES]),
                             }
-                            Reduction::Or => registers.put_pred(d, active, all(votes.yes > 0)),
-                            Reduction::Count => registers.put32(d, active, &[votes.yes; LANES]),
                         }
                     }
                     Op::AsyncCopy { index } => {
@@ -326,47 +357,58 @@ impl Block<'_, '_> {
                             pc += 1;
                             continue;
                         };
-                        let mut view = View {
+                        let (copies, watch) = (&mut squad.copies, &mut self.watch);
+                        let mut view = SquadView {
                             spaces: &mut self.spaces,
-                            local: &mut warp.local,
+                            locals: &mut squad.local,
                             frame: frame.local,
                         };
-                        view.copy_async(&mut registers, copy, &mut warp.copies, active)
-                            .inspect_err(|_| fragment.pc = pc)?;
-                        if let Some(watch) = &mut self.watch {
-                            let to = addresses(&mut registers, copy.to);
-                            lanes_of(active).for_each(|lane| watch.copied(to[lane], copy.bytes));
+                        view.each_warp(&mut registers, |warp, view, registers, active| {
+                            view.copy_async(registers, copy, &mut copies[warp], active)?;
+                            if let Some(watch) = watch {
+                                let to = addresses(registers, copy.to);
+                                bits_of(active).for_each(|lane| watch.copied(to[lane], copy.bytes));
+                            }
+                            Ok(())
+                        })
+                        .inspect_err(|_| fragment.pc = pc)?;
+                    }
+                    Op::AsyncCommit => {
+                        for warp in bits_of(registers.touched) {
+                            squad.copies[warp].commit(registers.chosen.warp(warp));
                         }
                     }
-                    Op::AsyncCommit => warp.copies.commit(active),
                     Op::AsyncWait { groups } => {
-                        let looked_at = warp.copies.outstanding() as u64;
-                        self.grid.budget.charge_roughly(4 * looked_at);
-                        let mut view = View {
+                        let allowed = (groups != NONE).then_some(groups);
+                        let (copies, budget) = (&mut squad.copies, &mut self.grid.budget);
+                        let mut view = SquadView {
                             spaces: &mut self.spaces,
-                            local: &mut warp.local,
+                            locals: &mut squad.local,
                             frame: frame.local,
                         };
-                        let allowed = (groups != NONE).then_some(groups);
-                        view.wait_async(&mut warp.copies, allowed, active);
+                        view.each_warp(&mut registers, |warp, view, _, active| {
+                            let copies = &mut copies[warp];
+                            budget.charge_roughly(4 * copies.outstanding() as u64);
+                            view.wait_async(copies, allowed, active);
+                            Ok(())
+                        })?;
                     }
                     Op::Mbarrier(op) => {
-                        let mut view = View {
-                            spaces: &mut self.spaces,
-                            local: &mut warp.local,
-                            frame: frame.local,
-                        };
-                        let over = view
-                            .mbarrier(&mut registers, op, active)
+                        let mut over = Mask::NONE;
+                        view!()
+                            .each_warp(&mut registers, |warp, view, registers, active| {
+                                *over.warp_mut(warp) = view.mbarrier(registers, op, active)?;
+                                Ok(())
+                            })
                             .inspect_err(|_| fragment.pc = pc)?;
                         if let Some(watch) = &mut self.watch {
                             watch.forget();
                         }
-                        if op.patient && over != active {
+                        if op.patient && over != registers.chosen {
                             // Whoever is awaited had better run now.
                             fragment.pc = pc + 1;
                             self.gives_way = true;
-                            warp.park(fragment.clone());
+                            squad.park(fragment.clone());
                             return Ok(());
                         }
                     }
@@ -375,27 +417,29 @@ impl Block<'_, '_> {
                         else {
                             return Err(LaneFault {
                                 kind: FaultKind::BadTarget(u64::from(site)),
-                                lane: active.trailing_zeros(),
+                                lane: fragment.mask.first() as u32,
                             });
                         };
                         fragment.pc = pc;
-                        pc = self.call(warp, fragment, callee, site)?;
+                        pc = self.call(squad, fragment, callee, site)?;
                         continue 'frame;
                     }
                     Op::CallIndirect { address, site } => {
                         // Lanes that call another function than the first lane does call it later.
-                        let targets = registers.lanes64(address);
-                        let target = targets[active.trailing_zeros() as usize];
-                        let same = lanes_of(active)
-                            .filter(|&lane| targets[lane] == target)
-                            .fold(0, |mask, lane| mask | 1 << lane);
+                        let chosen = registers.chosen;
+                        let target = registers.lane64(address, chosen.first());
+                        let same = Mask::by_warp(|warp| match chosen.warp(warp) {
+                            0 => 0,
+                            active => {
+                                let targets = registers.of_warp(warp).lanes64(address);
+                                bits_of(active)
+                                    .filter(|&lane| targets[lane] == target)
+                                    .fold(0, |mask, lane| mask | 1 << lane)
+                            }
+                        });
                         fragment.pc = pc;
-                        if same != active {
-                            let mut rest = fragment.clone();
-                            rest.mask = active & !same;
-                            fragment.mask = same;
-                            warp.park(rest);
-                        }
+                        self.set_aside(squad, fragment, chosen & !same, pc, State::Ready);
+                        fragment.mask = same;
                         let callee = target.wrapping_sub(FUNCTION_BASE) / FUNCTION_STRIDE;
                         let known = target >= FUNCTION_BASE
                             && target.is_multiple_of(FUNCTION_STRIDE)
@@ -403,10 +447,10 @@ impl Block<'_, '_> {
                         if !known {
                             return Err(LaneFault {
                                 kind: FaultKind::BadTarget(target),
-                                lane: same.trailing_zeros(),
+                                lane: same.first() as u32,
                             });
                         }
-                        pc = self.call(warp, fragment, callee as u32, site)?;
+                        pc = self.call(squad, fragment, callee as u32, site)?;
                         continue 'frame;
                     }
                     Op::BranchIndex { index, table } => {
@@ -415,51 +459,52 @@ impl Block<'_, '_> {
                             .get(table as usize)
                             .map(Vec::as_slice)
                             .unwrap_or_default();
-                        let indices = registers.lanes32(index);
-                        let first = indices[active.trailing_zeros() as usize];
+                        let chosen = registers.chosen;
+                        let first = registers.lane32(index, chosen.first());
                         let Some(&target) = table.get(first as usize) else {
                             fragment.pc = pc;
                             return Err(LaneFault {
                                 kind: FaultKind::BadTarget(u64::from(first)),
-                                lane: active.trailing_zeros(),
+                                lane: chosen.first() as u32,
                             });
                         };
-                        let same = lanes_of(active)
-                            .filter(|&lane| indices[lane] == first)
-                            .fold(0, |mask, lane| mask | 1 << lane);
-                        if same != active {
-                            // The others come back to this branch.
-                            let mut rest = fragment.clone();
-                            rest.mask = active & !same;
-                            rest.pc = pc;
-                            fragment.mask = same;
-                            warp.park(rest);
-                        }
+                        let same = Mask::by_warp(|warp| match chosen.warp(warp) {
+                            0 => 0,
+                            active => {
+                                let mut registers = registers.of_warp(warp);
+                                exchange::lanes_with(registers.view32(index), first, active)
+                            }
+                        });
+                        // The others come back to this branch.
+                        self.set_aside(squad, fragment, chosen & !same, pc, State::Ready);
+                        fragment.mask = same;
                         pc = target;
                         continue 'frame;
                     }
                     Op::Return => match fragment.callers.pop() {
                         Some(caller) => {
                             if let Some(site) = code.sites.get(caller.site as usize) {
-                                warp.local.pass_all(
-                                    &site.results,
-                                    caller.frame.local,
-                                    frame.local,
-                                    fragment.mask,
-                                    true,
-                                );
+                                for (warp, local) in squad.local.iter_mut().enumerate() {
+                                    local.pass_all(
+                                        &site.results,
+                                        caller.frame.local,
+                                        frame.local,
+                                        fragment.mask.warp(warp),
+                                        true,
+                                    );
+                                }
                             }
                             fragment.frame = caller.frame;
                             pc = caller.return_pc;
                             continue 'frame;
                         }
                         None => {
-                            warp.exit(fragment.mask);
+                            squad.exit(fragment.mask);
                             return Ok(());
                         }
                     },
                     Op::Exit => {
-                        warp.exit(fragment.mask);
+                        squad.exit(fragment.mask);
                         return Ok(());
                     }
                     Op::Watched { strong } => {
@@ -471,37 +516,40 @@ impl Block<'_, '_> {
                             Op::Load(access) | Op::Store(access) => access.registers(code),
                             _ => &[],
                         };
-                        if let Some(watch) = &mut self.watch {
-                            let at = (warp.index, pc);
-                            watch.observe(&mut registers, at, &original, list, strong, active)?;
-                        }
-                        let mut view = View {
+                        let (index, watch) = (squad.index, &mut self.watch);
+                        let mut view = SquadView {
                             spaces: &mut self.spaces,
-                            local: &mut warp.local,
+                            locals: &mut squad.local,
                             frame: frame.local,
                         };
+                        view.each_warp(&mut registers, |warp, view, registers, active| {
+                            if let Some(watch) = watch {
+                                let at = (index + warp as u32, pc);
+                                watch.observe(registers, at, &original, list, strong, active)?;
+                            }
+                            if let Op::Atomic(atomic) = original {
+                                view.atomic(registers, atomic, atomic.registers(code), active)?;
+                            }
+                            Ok(())
+                        })?;
                         match original {
                             Op::Load(ref access) => {
-                                view.load(build, &mut registers, access, code, active)?;
+                                view.load(build, &mut registers, access, code)?;
                             }
                             Op::Store(ref access) => {
-                                view.store(build, &mut registers, access, code, active)?;
-                            }
-                            Op::Atomic(atomic) => {
-                                view.atomic(
-                                    &mut registers,
-                                    atomic,
-                                    atomic.registers(code),
-                                    active,
-                                )?;
+                                view.store(build, &mut registers, access, code)?;
                             }
                             _ => {}
                         }
                     }
                     Op::Runtime(function) => {
                         fragment.pc = pc;
-                        let local = &mut warp.local;
-                        self.runtime(function, local, frame.local, active)?;
+                        for warp in bits_of(registers.touched) {
+                            let local = &mut squad.local[warp];
+                            let active = registers.chosen.warp(warp);
+                            self.runtime(function, local, frame.local, active)
+                                .map_err(|fault| fault.in_warp(warp))?;
+                        }
                     }
                     Op::Fence => {
                         if self.spaces.together.is_some() {
@@ -512,7 +560,7 @@ impl Block<'_, '_> {
                         fragment.pc = pc;
                         return Err(LaneFault {
                             kind: FaultKind::Trap,
-                            lane: active.trailing_zeros(),
+                            lane: registers.chosen.first() as u32,
                         });
                     }
                 }
@@ -538,29 +586,4 @@ fn run_lane_operations<B: Build>(
         at += 1;
     }
     at as u32
-}
-
-/// Lanes part at a branch; returns where the fragment goes on: the earlier of the two places.
-fn split(warp: &mut Warp, fragment: &mut Fragment, taken: u32, target: u32, next: u32) -> u32 {
-    let mut other = fragment.clone();
-    let (first, later) = if target < next {
-        (taken, fragment.mask & !taken)
-    } else {
-        (fragment.mask & !taken, taken)
-    };
-    fragment.mask = first;
-    other.mask = later;
-    other.pc = target.max(next);
-    warp.park(other);
-    target.min(next)
-}
-
-/// Leaves the fragment the lanes of `kept` and sets its others aside.
-fn park_rest(warp: &mut Warp, fragment: &mut Fragment, kept: u32, pc: u32, state: State) {
-    let mut rest = fragment.clone();
-    rest.mask = fragment.mask & !kept;
-    rest.pc = pc;
-    rest.state = state;
-    fragment.mask = kept;
-    warp.park(rest);
 }

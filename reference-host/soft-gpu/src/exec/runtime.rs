@@ -3,7 +3,7 @@
 use super::access::View;
 use super::block::Block;
 use super::printf::{self, Guest};
-use super::{LaneFault, lanes_of};
+use super::{LaneFault, bits_of};
 use crate::code::{Runtime, Space};
 use crate::exec::local::Local;
 use crate::fault::FaultKind;
@@ -32,7 +32,7 @@ impl<'g, 'm> Block<'g, 'm> {
         frame: u32,
         active: u32,
     ) -> Result<(), LaneFault> {
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let argument = |local: &Local, at: u32| {
                 local
                     .read(lane, u64::from(frame + 16 * at), 8)

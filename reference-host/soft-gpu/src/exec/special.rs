@@ -1,47 +1,56 @@
 //! Reads of special registers.
 
+use super::bits_of;
 use super::block::Block;
-use super::form::{Form, HALF, Register};
-use super::lanes::{LANES, Registers};
+use super::file::File;
+use super::form::{Form, HALF};
+use super::lanes::{LANES, Lanes32, Registers};
 use crate::code::{Special, Special64};
 
 impl Block<'_, '_> {
-    /// A special register of 32 bits into the lanes of `active`; `thread` is each lane's thread index by axis.
+    /// A special register of 32 bits into the active lanes; `thread` is each lane's thread index, a register an axis.
     #[inline]
     pub(super) fn special(
         &mut self,
         registers: &mut Registers<'_>,
-        (index, thread): (u32, &[Register<u32>; 3]),
+        (index, thread): (u32, &File<u32>),
         (d, register): (u32, Special),
-        active: u32,
     ) {
-        let mask =
-            |of: fn(u32) -> u32| -> [u32; LANES] { std::array::from_fn(|lane| of(lane as u32)) };
-        let lanes = match register {
+        let form = match register {
             Special::ThreadIndex(axis) => {
-                let thread = &thread[axis.index()];
-                if thread.form.is_pattern() {
-                    return registers.put_form32(d, active, thread.form);
+                let axis = axis.index() as u32;
+                match thread.form(axis) {
+                    Some(form) => form,
+                    None => {
+                        let lane = |warp, lane| thread.lane(axis, warp, lane);
+                        return put_lanes(registers, d, lane);
+                    }
                 }
-                thread.lanes
             }
-            Special::Lane => {
-                return registers.put_form32(d, active, Form::affine(0, HALF as u32, 1));
+            Special::Lane => Form::affine(0, HALF as u32, 1),
+            Special::Warp => Form {
+                along: 1,
+                ..Form::uniform(index)
+            },
+            Special::MaskEqual => return put_lanes(registers, d, |_, lane| 1 << lane),
+            Special::MaskLess => return put_lanes(registers, d, |_, lane| (1 << lane) - 1),
+            Special::MaskLessEqual => {
+                return put_lanes(registers, d, |_, lane| u32::MAX >> (31 - lane));
             }
-            Special::MaskEqual => mask(|lane| 1 << lane),
-            Special::MaskLess => mask(|lane| (1 << lane) - 1),
-            Special::MaskLessEqual => mask(|lane| u32::MAX >> (31 - lane)),
-            Special::MaskGreater => mask(|lane| !(u32::MAX >> (31 - lane))),
-            Special::MaskGreaterEqual => mask(|lane| u32::MAX << lane),
+            Special::MaskGreater => {
+                return put_lanes(registers, d, |_, lane| !(u32::MAX >> (31 - lane)));
+            }
+            Special::MaskGreaterEqual => {
+                return put_lanes(registers, d, |_, lane| u32::MAX << lane);
+            }
             uniform => {
                 if uniform == Special::Clock {
                     self.grid.budget.charge_roughly(1);
                 }
-                let value = self.uniform_special(uniform, index);
-                return registers.put_form32(d, active, Form::uniform(value));
+                Form::uniform(self.uniform_special(uniform))
             }
         };
-        registers.put32(d, active, &lanes);
+        registers.put_form32(d, form);
     }
 
     /// A special register of 64 bits, which is the same in all lanes.
@@ -49,13 +58,12 @@ impl Block<'_, '_> {
         &mut self,
         registers: &mut Registers<'_>,
         (d, register): (u32, Special64),
-        active: u32,
     ) {
         let value = match register {
             Special64::Clock | Special64::Timer => self.grid.budget.clock(),
             Special64::Zero => 0,
         };
-        registers.put_form64(d, active, Form::uniform(value));
+        registers.put_form64(d, Form::uniform(value));
     }
 
     /// Where dynamic shared memory starts.
@@ -67,13 +75,12 @@ impl Block<'_, '_> {
     }
 
     /// A special register that is the same in all lanes.
-    fn uniform_special(&self, register: Special, warp: u32) -> u32 {
+    fn uniform_special(&self, register: Special) -> u32 {
         let config = self.grid.config;
         match register {
             Special::BlockSize(axis) => config.block[axis.index()],
             Special::BlockIndex(axis) => self.index[axis.index()],
             Special::GridSize(axis) => config.grid[axis.index()],
-            Special::Warp => warp,
             Special::WarpCount => config.block.iter().product::<u32>().div_ceil(LANES as u32),
             Special::Clock => self.grid.budget.used() as u32,
             Special::ClockHigh => (self.grid.budget.used() >> 32) as u32,
@@ -83,11 +90,21 @@ impl Block<'_, '_> {
             Special::Zero
             | Special::ThreadIndex(_)
             | Special::Lane
+            | Special::Warp
             | Special::MaskEqual
             | Special::MaskLess
             | Special::MaskLessEqual
             | Special::MaskGreater
             | Special::MaskGreaterEqual => 0,
         }
+    }
+}
+
+/// Writes what `value` gives for each active lane of each warp.
+fn put_lanes(registers: &mut Registers<'_>, d: u32, value: impl Fn(usize, usize) -> u32) {
+    for warp in bits_of(registers.touched) {
+        let lanes: Lanes32 = std::array::from_fn(|lane| value(warp, lane));
+        let active = registers.active.warp(warp);
+        registers.of_warp(warp).put32(d, active, &lanes);
     }
 }

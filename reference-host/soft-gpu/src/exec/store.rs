@@ -1,14 +1,15 @@
 //! Stores.
 
-use super::access::{View, address_form, addresses, out_of_bounds, place, value_of};
+use super::access::{SquadView, View, address_form, addresses, out_of_bounds, place, value_of};
 use super::build::Build;
 use super::form::{Form, HALF};
 use super::lanes::{FULL, LANES, Lanes64, Registers};
+use super::one_warp::OneWarp;
 use super::together::Together;
-use super::{LaneFault, lanes_of};
+use super::{LaneFault, bits_of};
 use crate::code::{Access, Code, Element, Space};
 
-impl View<'_, '_, '_> {
+impl SquadView<'_, '_, '_> {
     /// `st`.
     #[inline(always)]
     pub(crate) fn store<B: Build>(
@@ -17,26 +18,42 @@ impl View<'_, '_, '_> {
         registers: &mut Registers<'_>,
         access: &Access,
         code: &Code,
-        active: u32,
     ) -> Result<(), LaneFault> {
-        let list = access.registers(code);
-        if build.wide(
-            #[inline(always)]
-            || self.store_pattern(registers, access, list, active),
-        ) {
+        if access.element == Element::B32
+            && access.count == 1
+            && registers.full
+            && build.wide(
+                #[inline(always)]
+                || self.store_words(registers, access, code),
+            )
+        {
             return Ok(());
         }
+        let list = access.registers(code);
         build.wide(
             #[inline(always)]
-            || self.store_otherwise(registers, *access, list, active),
+            || {
+                self.each_warp(
+                    registers,
+                    #[inline(always)]
+                    |_, view, registers, active| {
+                        if view.store_pattern(registers, access, list, active) {
+                            return Ok(());
+                        }
+                        view.store_otherwise(registers, *access, list, active)
+                    },
+                )
+            },
         )
     }
+}
 
+impl View<'_, '_, '_> {
     /// Stores consecutive elements of all 32 lanes without a fault; whether it was that.
     #[inline(always)]
     fn store_pattern(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: &Access,
         list: &[u32],
         active: u32,
@@ -54,7 +71,7 @@ impl View<'_, '_, '_> {
         }
         let Some((base, region)) = self.spaces.region(access.space, form.low, true) else {
             return self
-                .together(access.space, form.low)
+                .together(access.space, form.low, true)
                 .is_some_and(|together| {
                     store_together(registers, access.element, list, &form, together)
                 });
@@ -99,7 +116,7 @@ impl View<'_, '_, '_> {
     #[inline(always)]
     fn store_otherwise(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -114,7 +131,7 @@ impl View<'_, '_, '_> {
     #[inline(always)]
     fn store_lanes(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -126,7 +143,7 @@ impl View<'_, '_, '_> {
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             let address = addresses[lane];
-            if let Some(together) = self.together(access.space, address) {
+            if let Some(together) = self.together(access.space, address, true) {
                 self.aligned(access.space, address, total, true, lane as u32)?;
                 let missing = || out_of_bounds(access.space, address, total, true, lane as u32);
                 if !together.contains(address, u64::from(total)) {
@@ -167,7 +184,7 @@ impl View<'_, '_, '_> {
     /// One lane's store to local memory.
     fn store_local(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         lane: usize,
@@ -191,7 +208,7 @@ impl View<'_, '_, '_> {
     /// A store at a fixed offset of the frame.
     fn store_frame(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         access: Access,
         list: &[u32],
         active: u32,
@@ -213,7 +230,7 @@ impl View<'_, '_, '_> {
             if access.element == Element::B32 && active == FULL {
                 *self.local.row_mut(address).ok_or_else(missing)? = registers.lanes32(source);
             } else {
-                for lane in lanes_of(active) {
+                for lane in bits_of(active) {
                     let value = value_of(registers, source, access.element, lane);
                     self.local
                         .write(lane, u64::from(address), size, value)
@@ -253,7 +270,7 @@ fn scatter(
 /// A store of single elements of all lanes along a pattern to memory that threads share; whether it was one.
 #[inline(always)]
 fn store_together(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     element: Element,
     list: &[u32],
     form: &Form<u64>,
@@ -291,13 +308,13 @@ fn store_together(
 
 /// `bytes` bytes at an offset of a region.
 #[inline(always)]
-fn part(region: &mut [u8], offset: u64, bytes: u64) -> Option<&mut [u8]> {
+pub(super) fn part(region: &mut [u8], offset: u64, bytes: u64) -> Option<&mut [u8]> {
     let start = usize::try_from(offset).ok()?;
     region.get_mut(start..start.checked_add(bytes as usize)?)
 }
 
 #[inline(always)]
-fn words32<const N: usize>(bytes: &mut [u8], lanes: &[u32; N]) {
+pub(super) fn words32<const N: usize>(bytes: &mut [u8], lanes: &[u32; N]) {
     if let Some(words) = bytes.as_chunks_mut::<4>().0.first_chunk_mut::<N>() {
         for lane in 0..N {
             words[lane] = lanes[lane].to_le_bytes();
@@ -317,7 +334,7 @@ fn words64<const N: usize>(bytes: &mut [u8], lanes: &[u64; N]) {
 /// Lanes from `first` on fill consecutive records with an element of each register of `list`.
 #[inline(always)]
 fn columns(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     element: Element,
     list: &[u32],
     first: usize,

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::block::{Grid, run_blocks};
+use super::block::{Grid, Means, index_after, run_blocks};
 use super::budget::Budget;
-use super::together::Together;
+use super::together::{Sharing, Together};
 use crate::code::{AtomicOp, Code, Op};
 use crate::fault::Fault;
 use crate::heap::Heap;
@@ -97,7 +97,7 @@ pub(crate) fn run_on_threads(
             shared: &mut shared[start..][..shared_bytes],
             heap: &mut Heap::default(),
             output: &mut Output::default(),
-            together: Some(together),
+            together: Some(Sharing::new(together)),
         };
         let grid = Grid {
             module,
@@ -105,19 +105,24 @@ pub(crate) fn run_on_threads(
             entry,
             config,
             budget: Budget::sharing(config.instruction_budget, &pool),
-            patterns: true,
+            means: Means::ALL,
         };
         let mut at = 0;
         let mut rest = 0..0;
+        let mut index = [0; 3];
         let next = || {
             if rest.is_empty() {
                 rest = dealer.deal();
+                let first = rest.start;
+                index = [first % x, first / x % y, first / x / y].map(|index| index as u32);
+            } else {
+                index = index_after(index, config.grid);
             }
             // Blocks behind one that has faulted need not run.
             at = rest
                 .next()
                 .filter(|at| *at < dealer.end.load(Ordering::Relaxed))?;
-            Some([at % x, at / x % y, at / x / y].map(|index| index as u32))
+            Some(index)
         };
         let fault = run_blocks(grid, spaces, None, next).err()?;
         dealer.end.fetch_min(at, Ordering::Relaxed);

@@ -1,26 +1,55 @@
 //! Global memory on which several threads work at once.
 //!
-//! Every access is an atomic one of the 64-bit word around it, so that whatever a guest does is no data race here, a value of up to
-//! 8 bytes never tears, and atomics of all widths agree. [`zerocopy`] sees the mapped bytes as such words in place; regions that do
-//! not lie on 8-byte boundaries are copied and copied back.
+//! Memory is cut into chunks. As long as threads only read a chunk they read its bytes as they are, and so may one thread write that has it to
+//! itself. Where a thread wants what another holds, the chunk turns into words: from then on every
+//! access is an atomic one of the 64-bit word around it, so that whatever a guest does is no data race here, a value of up to
+//! 8 bytes never tears, and atomics of all widths agree. [`zerocopy`] sees the mapped bytes as such words in place; what does
+//! not lie on 8-byte boundaries is copied and copied back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use zerocopy::FromBytes;
+
+use super::file::Row;
+use super::lanes::LANES;
 
 /// All of a launch's global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Together<'a> {
     /// Sorted by address, disjoint.
-    regions: Vec<Region<'a>>,
+    regions: Vec<Region>,
+    /// The chunks of all regions, in the order of their addresses.
+    chunks: Vec<Chunk<'a>>,
+    /// Threads that wait for others to let go of a chunk.
+    waiting: AtomicU32,
 }
 
 #[derive(Debug)]
-struct Region<'a> {
+struct Region {
     start: u64,
     bytes: u64,
-    /// End of what was mapped as one, of which this may be the beginning only.
-    mapped_end: u64,
+    /// Its chunks end where addresses are multiples of two to this power.
+    shift: u32,
+    /// The number of its first chunk.
+    first: usize,
+}
+
+#[derive(Debug)]
+struct Chunk<'a> {
+    start: u64,
+    /// The chunk as it is, until it becomes words.
+    plain: RwLock<Option<&'a mut [u8]>>,
+    words: OnceLock<Parts<'a>>,
+}
+
+/// A chunk as words, in at most two parts.
+type Parts<'a> = Vec<Part<'a>>;
+
+#[derive(Debug)]
+struct Part<'a> {
+    start: u64,
+    bytes: u64,
     words: Words<'a>,
 }
 
@@ -32,36 +61,149 @@ enum Words<'a> {
     Copied(Vec<AtomicU64>, &'a mut [u8]),
 }
 
+/// One thread's access to memory that threads share.
+#[derive(Debug)]
+pub(crate) struct Sharing<'l, 'a> {
+    pub(crate) together: &'l Together<'a>,
+    /// What this thread holds of each chunk.
+    held: Vec<Held<'l, 'a>>,
+}
+
+/// What keeps a chunk from becoming words.
+#[derive(Debug)]
+enum Held<'l, 'a> {
+    Nothing,
+    Shared(RwLockReadGuard<'l, Option<&'a mut [u8]>>),
+    Alone(RwLockWriteGuard<'l, Option<&'a mut [u8]>>),
+}
+
 /// Bytes of a word.
 const WORD: u64 = 8;
 
-impl<'a> Together<'a> {
-    /// Takes in a region; regions come in the order of their addresses.
-    pub(crate) fn push(&mut self, start: u64, bytes: &'a mut [u8]) {
-        let whole = (bytes.len() as u64 / WORD * WORD) as usize;
-        let (body, rest) = bytes.split_at_mut(whole);
-        let in_place = start.is_multiple_of(WORD) && body.as_ptr().addr().is_multiple_of(8);
-        let rest_start = start + whole as u64;
-        let mapped_end = rest_start + rest.len() as u64;
-        if in_place && !body.is_empty() {
-            let bytes = whole as u64;
-            if let Ok(words) = <[AtomicU64]>::mut_from_bytes(body) {
-                self.regions.push(Region {
-                    start,
-                    bytes,
-                    mapped_end,
-                    words: Words::InPlace(words),
-                });
-            }
-        } else if !body.is_empty() {
-            self.push_copied(start, body, mapped_end);
+/// Most chunks of a region, about.
+const MOST_CHUNKS: u64 = 64;
+
+/// Least bytes of a chunk, as a power of two.
+const LEAST_SHIFT: u32 = 12;
+
+impl<'l, 'a> Sharing<'l, 'a> {
+    pub(crate) fn new(together: &'l Together<'a>) -> Self {
+        let held = together.chunks.iter().map(|_| Held::Nothing).collect();
+        Self { together, held }
+    }
+
+    /// The chunk around an address, if it may be read as it is: its first address and its bytes.
+    #[inline(always)]
+    pub(crate) fn plain(&mut self, address: u64) -> Option<(u64, &[u8])> {
+        let at = self.together.chunk(address)?;
+        if matches!(self.held[at], Held::Nothing) {
+            self.hold(at, false);
         }
-        if !rest.is_empty() {
-            self.push_copied(rest_start, rest, mapped_end);
+        let bytes = match &self.held[at] {
+            Held::Nothing => return None,
+            Held::Shared(bytes) => bytes.as_deref()?,
+            Held::Alone(bytes) => bytes.as_deref()?,
+        };
+        Some((self.together.chunks[at].start, bytes))
+    }
+
+    /// The chunk around an address, if it may be written as it is.
+    #[inline(always)]
+    pub(crate) fn plain_mut(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+        let at = self.together.chunk(address)?;
+        if !matches!(self.held[at], Held::Alone(_)) {
+            self.hold(at, true);
+        }
+        match &mut self.held[at] {
+            Held::Alone(bytes) => Some((self.together.chunks[at].start, bytes.as_deref_mut()?)),
+            _ => None,
         }
     }
 
-    fn push_copied(&mut self, start: u64, bytes: &'a mut [u8], mapped_end: u64) {
+    /// Holds a chunk, to write to it or only to read, unless it is words. It becomes words where others hold it.
+    #[cold]
+    fn hold(&mut self, at: usize, write: bool) {
+        let chunk = &self.together.chunks[at];
+        if chunk.words.get().is_some() {
+            return;
+        }
+        // What it has now may be what is in the way.
+        self.held[at] = Held::Nothing;
+        let held = if write {
+            chunk.plain.try_write().ok().map(Held::Alone)
+        } else {
+            chunk.plain.try_read().ok().map(Held::Shared)
+        };
+        let Some(held) = held else {
+            return self.make_words(at);
+        };
+        let there = match &held {
+            Held::Nothing => false,
+            Held::Shared(bytes) => bytes.is_some(),
+            Held::Alone(bytes) => bytes.is_some(),
+        };
+        if there {
+            self.held[at] = held;
+        }
+    }
+
+    #[cold]
+    fn make_words(&mut self, at: usize) {
+        // Those whom this thread waits for may wait for it.
+        self.release();
+        let Chunk {
+            start,
+            plain,
+            words,
+        } = &self.together.chunks[at];
+        self.together.waiting.fetch_add(1, Ordering::Relaxed);
+        if let Ok(mut plain) = plain.write()
+            && let Some(bytes) = plain.take()
+        {
+            words.get_or_init(|| parts(*start, bytes));
+        }
+        self.together.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Lets go of what others may wait for.
+    #[inline(always)]
+    pub(crate) fn give_way(&mut self) {
+        if self.together.waiting.load(Ordering::Relaxed) != 0 {
+            self.release();
+        }
+    }
+
+    #[cold]
+    fn release(&mut self) {
+        self.held.fill_with(|| Held::Nothing);
+    }
+}
+
+/// A chunk as words.
+fn parts(start: u64, bytes: &mut [u8]) -> Parts<'_> {
+    let whole = (bytes.len() as u64 / WORD * WORD) as usize;
+    let (body, rest) = bytes.split_at_mut(whole);
+    let in_place = start.is_multiple_of(WORD) && body.as_ptr().addr().is_multiple_of(8);
+    let mut parts = Vec::new();
+    if in_place && !body.is_empty() {
+        if let Ok(words) = <[AtomicU64]>::mut_from_bytes(body) {
+            parts.push(Part {
+                start,
+                bytes: whole as u64,
+                words: Words::InPlace(words),
+            });
+        }
+    } else if !body.is_empty() {
+        parts.push(Part::copied(start, body));
+    }
+    if !rest.is_empty() {
+        parts.push(Part::copied(start + whole as u64, rest));
+    }
+    parts
+}
+
+impl<'a> Part<'a> {
+    fn copied(start: u64, bytes: &'a mut [u8]) -> Self {
         let skew = (start % WORD) as usize;
         let mut words = Vec::with_capacity(bytes.len() / 8 + 2);
         let mut padded = std::iter::repeat_n(0, skew).chain(bytes.iter().copied());
@@ -69,24 +211,58 @@ impl<'a> Together<'a> {
             let word = std::array::from_fn(|_| padded.next().unwrap_or(0));
             words.push(AtomicU64::new(u64::from_ne_bytes(word)));
         }
-        self.regions.push(Region {
+        Self {
             start,
             bytes: bytes.len() as u64,
-            mapped_end,
             words: Words::Copied(words, bytes),
+        }
+    }
+}
+
+impl<'a> Together<'a> {
+    /// Takes in a region; regions come in the order of their addresses.
+    pub(crate) fn push(&mut self, start: u64, mut bytes: &'a mut [u8]) {
+        let size = bytes.len() as u64;
+        if size == 0 {
+            return;
+        }
+        let shift = (size / MOST_CHUNKS + 1)
+            .next_power_of_two()
+            .trailing_zeros()
+            .max(LEAST_SHIFT);
+        self.regions.push(Region {
+            start,
+            bytes: size,
+            shift,
+            first: self.chunks.len(),
         });
+        let mut at = start;
+        while !bytes.is_empty() {
+            // Up to the next multiple, so that no access of a power of two lies across.
+            let room = (1 << shift) - (at & ((1 << shift) - 1));
+            let (chunk, rest) = bytes.split_at_mut((room as usize).min(bytes.len()));
+            self.chunks.push(Chunk {
+                start: at,
+                plain: RwLock::new(Some(chunk)),
+                words: OnceLock::new(),
+            });
+            at = at.wrapping_add(room);
+            bytes = rest;
+        }
     }
 
     /// Puts copies back where they came from.
     pub(crate) fn finish(self) {
-        for region in self.regions {
-            if let Words::Copied(words, home) = region.words {
-                let skew = (region.start % WORD) as usize;
-                let bytes = words
-                    .into_iter()
-                    .flat_map(|word| word.into_inner().to_ne_bytes());
-                for (byte, value) in home.iter_mut().zip(bytes.skip(skew)) {
-                    *byte = value;
+        for chunk in self.chunks {
+            for part in chunk.words.into_inner().unwrap_or_default() {
+                if let Words::Copied(words, home) = part.words {
+                    let skew = (part.start % WORD) as usize;
+                    let bytes = words
+                        .into_iter()
+                        .flat_map(|word| word.into_inner().to_ne_bytes());
+                    for (byte, value) in home.iter_mut().zip(bytes.skip(skew)) {
+                        *byte = value;
+                    }
                 }
             }
         }
@@ -95,7 +271,7 @@ impl<'a> Together<'a> {
     /// Whether `bytes` bytes at `address` lie within one region as it was mapped.
     pub(crate) fn contains(&self, address: u64, bytes: u64) -> bool {
         self.region(address)
-            .is_some_and(|region| bytes <= region.mapped_end - address)
+            .is_some_and(|region| bytes <= region.start + region.bytes - address)
     }
 
     /// The `bytes` (1, 2, 4 or 8) bytes at an aligned `address`.
@@ -129,35 +305,34 @@ impl<'a> Together<'a> {
         Some(u64::from_le(old) >> shift & mask)
     }
 
-    /// Loads the words of consecutive lanes from an address that is a multiple of 8. Where it cannot, `out` is not asked for.
+    /// Loads the words of consecutive lanes of several warps; whether it could.
     #[inline(always)]
-    pub(crate) fn load32s<'o, const N: usize>(
-        &self,
-        address: u64,
-        out: impl FnOnce() -> &'o mut [u32; N],
-    ) -> bool {
-        let Some(words) = self.words(address, N / 2) else {
+    pub(crate) fn load_rows(&self, address: u64, rows: &mut [Row<u32>]) -> bool {
+        let Some(words) = self.words(address, rows.len() * LANES / 2) else {
             return false;
         };
-        for (pair, word) in out().as_chunks_mut::<2>().0.iter_mut().zip(words) {
-            let word = u64::from_le(word.load(Ordering::Acquire));
-            *pair = [word as u32, (word >> 32) as u32];
+        let words = words.as_chunks::<{ LANES / 2 }>().0;
+        for (row, words) in rows.iter_mut().zip(words) {
+            for (pair, word) in row.0.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+                let word = u64::from_le(word.load(Ordering::Acquire));
+                *pair = [word as u32, (word >> 32) as u32];
+            }
         }
         true
     }
 
-    /// Loads the double words of consecutive lanes. Where it cannot, `out` is not asked for.
+    /// Stores the words of consecutive lanes of several warps; whether it could.
     #[inline(always)]
-    pub(crate) fn load64s<'o, const N: usize>(
-        &self,
-        address: u64,
-        out: impl FnOnce() -> &'o mut [u64; N],
-    ) -> bool {
-        let Some(words) = self.words(address, N) else {
+    pub(crate) fn store_rows(&self, address: u64, rows: &[Row<u32>]) -> bool {
+        let Some(words) = self.words(address, rows.len() * LANES / 2) else {
             return false;
         };
-        for (out, word) in out().iter_mut().zip(words) {
-            *out = u64::from_le(word.load(Ordering::Acquire));
+        let words = words.as_chunks::<{ LANES / 2 }>().0;
+        for (row, words) in rows.iter().zip(words) {
+            for (&[low, high], word) in row.0.as_chunks::<2>().0.iter().zip(words) {
+                let pair = u64::from(high) << 32 | u64::from(low);
+                word.store(pair.to_le(), Ordering::Release);
+            }
         }
         true
     }
@@ -187,53 +362,66 @@ impl<'a> Together<'a> {
         true
     }
 
-    /// Consecutive whole words that were mapped.
+    /// Consecutive whole words that lie in place.
     #[inline(always)]
     fn words(&self, address: u64, count: usize) -> Option<&[AtomicU64]> {
-        let region = self.region(address)?;
+        let part = self.part(address)?;
         if !address.is_multiple_of(WORD) {
             return None;
         }
-        let Words::InPlace(words) = region.words else {
+        let Words::InPlace(words) = part.words else {
             return None;
         };
-        let first = ((address - region.start) / WORD) as usize;
+        let first = ((address - part.start) / WORD) as usize;
         words.get(first..first.checked_add(count)?)
     }
 
-    /// Calls `offer` with the start and size of every region as it was mapped.
+    /// Calls `offer` with the start and size of every region.
     pub(crate) fn objects(&self, mut offer: impl FnMut(u64, u64)) {
-        let mut end = 0;
         for region in &self.regions {
-            if region.mapped_end != end {
-                offer(region.start, region.mapped_end - region.start);
-            }
-            end = region.mapped_end;
+            offer(region.start, region.bytes);
         }
     }
 
     fn word(&self, address: u64, bytes: u32) -> Option<&AtomicU64> {
-        let region = self.region(address)?;
-        if address - region.start + u64::from(bytes) > region.bytes {
+        let part = self.part(address)?;
+        if address - part.start + u64::from(bytes) > part.bytes {
             return None;
         }
-        let at = ((address - region.start / WORD * WORD) / WORD) as usize;
-        match &region.words {
+        let at = ((address - part.start / WORD * WORD) / WORD) as usize;
+        match &part.words {
             Words::InPlace(words) => words.get(at),
             Words::Copied(words, _) => words.get(at),
         }
     }
 
+    /// The words around an address.
     #[inline(always)]
-    fn region(&self, address: u64) -> Option<&Region<'a>> {
-        let before = |region: &Region<'_>| region.start <= address;
-        let after = if self.regions.len() <= 8 {
-            self.regions.iter().rposition(before)? + 1
+    fn part(&self, address: u64) -> Option<&Part<'a>> {
+        let parts = self.chunks[self.chunk(address)?].words.get()?;
+        parts
+            .iter()
+            .find(|part| address.wrapping_sub(part.start) < part.bytes)
+    }
+
+    #[inline(always)]
+    fn region(&self, address: u64) -> Option<&Region> {
+        let before = |region: &Region| region.start <= address;
+        let at = if self.regions.len() <= 8 {
+            self.regions.iter().rposition(before)?
         } else {
-            self.regions.partition_point(before)
+            self.regions.partition_point(before).checked_sub(1)?
         };
-        let region = self.regions.get(after.checked_sub(1)?)?;
+        let region = &self.regions[at];
         (address - region.start < region.bytes).then_some(region)
+    }
+
+    /// The number of the chunk that holds an address.
+    #[inline(always)]
+    fn chunk(&self, address: u64) -> Option<usize> {
+        let region = self.region(address)?;
+        let number = (address >> region.shift) - (region.start >> region.shift);
+        Some(region.first + number as usize)
     }
 }
 

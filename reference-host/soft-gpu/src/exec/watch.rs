@@ -10,8 +10,9 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::access::{addresses, place, value_of};
-use super::lanes::{LANES, Registers};
-use super::{LaneFault, lanes_of};
+use super::lanes::LANES;
+use super::one_warp::OneWarp;
+use super::{LaneFault, bits_of};
 use crate::code::{Access, Address, Atomic, Code, Op, Space};
 use crate::fault::{FaultKind, OtherAccess};
 use crate::launch::Checks;
@@ -103,7 +104,7 @@ impl Watch {
     /// Checks and notes what the lanes of `active` are about to do at the micro-op `pc`.
     pub(crate) fn observe(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         (warp, pc): (u32, u32),
         op: &Op,
         list: &[u32],
@@ -114,7 +115,7 @@ impl Watch {
             return Ok(());
         };
         let addresses = addresses(registers, shape.address);
-        for lane in lanes_of(active) {
+        for lane in bits_of(active) {
             let address = addresses[lane];
             let thread = warp * LANES as u32 + lane as u32;
             let at = place(shape.space, address);
@@ -301,7 +302,7 @@ impl Watch {
         let Some(left) = self.arrivals.get_mut(id as usize) else {
             return;
         };
-        for lane in lanes_of(mask) {
+        for lane in bits_of(mask) {
             let thread = warp as usize * LANES + lane;
             join(left, &self.seen[thread]);
             left[thread] = self.clocks[thread];
@@ -311,7 +312,7 @@ impl Watch {
 
     /// The numbers of the threads of a warp's lanes.
     pub(crate) fn threads(warp: u32, mask: u32) -> impl Iterator<Item = u32> {
-        lanes_of(mask).map(move |lane| warp * LANES as u32 + lane as u32)
+        bits_of(mask).map(move |lane| warp * LANES as u32 + lane as u32)
     }
 
     fn index_of(&self, thread: u32) -> [u32; 3] {

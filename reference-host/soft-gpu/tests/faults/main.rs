@@ -395,24 +395,29 @@ fn work_is_charged_by_its_size() {
         (".shared .align 4 .b32 to;".to_owned(), code)
     };
     let depth = |calls: u32| {
-        let loops = repeat(10_000, "bar.warp.sync -1;");
+        // Two lanes part and meet, each with all of its callers.
+        let loops = format!(
+            "mov.u32 %r1, %laneid; setp.eq.u32 %p2, %r1, 0; {}",
+            repeat(3_000, "@%p2 bra MEET; add.u32 %r2, %r2, 1;\nMEET:")
+        );
         let before = format!(
             ".func f(.param .b32 left);
-             .func f(.param .b32 left) {{ .reg .b32 %r<10>; .reg .pred %p<2>; ld.param.b32 %r1, [left];
+             .func f(.param .b32 left) {{ .reg .b32 %r<10>; .reg .pred %p<3>; ld.param.b32 %r1, [left];
              setp.eq.u32 %p1, %r1, 0; @%p1 bra BOTTOM; sub.u32 %r1, %r1, 1;
              {{ .param .b32 a; st.param.b32 [a], %r1; call f, (a); }} ret;\nBOTTOM: {loops} ret; }}"
         );
         let code = format!("{{ .param .b32 a; st.param.b32 [a], {calls}; call f, (a); }}");
         (before, code)
     };
-    for (large, small) in [
-        (malloc(1 << 20), malloc(16)),
-        (print("%.4000g"), print("%.4g")),
-        (copies(255), copies(1)),
-        (depth(1900), depth(1)),
+    for (large, small, threads) in [
+        (malloc(1 << 20), malloc(16), 1),
+        (print("%.4000g"), print("%.4g"), 1),
+        (copies(255), copies(1), 1),
+        (depth(1900), depth(1), 2),
     ] {
         let launch = |(before, code): (String, String)| {
             let mut kernel = Kernel::new(&before, &code);
+            kernel.config.block = [threads, 1, 1];
             kernel.config.instruction_budget = 300_000;
             (
                 kernel

@@ -12,7 +12,8 @@ mod transfer;
 use super::LaneFault;
 use super::access::View;
 use super::float::Rounding;
-use super::lanes::{LANES, Registers};
+use super::lanes::LANES;
+use super::one_warp::OneWarp;
 use crate::code::{Address, Space};
 use format::{Accumulator, Format};
 use layout::{Layout, Major};
@@ -162,7 +163,7 @@ impl View<'_, '_, '_> {
     #[inline(never)]
     pub(crate) fn matrix(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         active: u32,
     ) -> Result<(), LaneFault> {

@@ -13,7 +13,8 @@ use super::{Combine, Matrix, Product};
 use crate::exec::exact;
 use crate::exec::float::{Rounding, bits32, bits64};
 use crate::exec::formats::Half;
-use crate::exec::lanes::{LANES, Lanes32, Lanes64, Registers};
+use crate::exec::lanes::{LANES, Lanes32, Lanes64};
+use crate::exec::one_warp::OneWarp;
 
 /// Most elements of a factor of floats.
 const FLOATS: usize = 16 * 32;
@@ -26,7 +27,7 @@ const MAX_REGISTERS: usize = 8;
 
 /// `d = a * b + c`.
 pub(super) fn multiply(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     matrix: &Matrix,
     product: &Product,
     active: u32,
@@ -43,7 +44,7 @@ pub(super) fn multiply(
 }
 
 /// Floats of up to 32 bits.
-fn floats(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+fn floats(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, active: u32) {
     let &Product { m, n, k, .. } = product;
     let mut a = [0f64; FLOATS];
     let mut b = [0f64; FLOATS];
@@ -98,7 +99,7 @@ fn accumulate<const N: usize>(a: &[f64], b: &[f64], sum: &mut [f64], m: usize, k
 }
 
 /// The addend of a sum of floats.
-fn float_sum(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product) -> [f64; SUM] {
+fn float_sum(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product) -> [f64; SUM] {
     let mut sum = [0f64; SUM];
     let packed = product.c.packed();
     unpack(registers, &matrix.c, packed, |lane, register, at, word| {
@@ -114,7 +115,7 @@ fn float_sum(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product) 
 
 /// Rounds a sum of floats and writes it.
 fn put_floats(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     matrix: &Matrix,
     product: &Product,
     sum: &[f64; SUM],
@@ -143,7 +144,7 @@ fn rounded(format: Accumulator, value: f64) -> u32 {
 }
 
 /// Four products at once.
-fn quad_pairs(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+fn quad_pairs(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, active: u32) {
     let mut a = [0f64; 4 * 32];
     let mut b = [0f64; 4 * 32];
     let mut sum = [0f64; 4 * 64];
@@ -187,7 +188,7 @@ fn quad_pairs(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product,
 }
 
 /// Doubles: each step is fused.
-fn doubles(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+fn doubles(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, active: u32) {
     let &Product { m, n, k, .. } = product;
     let mut a = [0f64; 256];
     let mut b = [0f64; 128];
@@ -234,7 +235,7 @@ fn doubles(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, ac
 }
 
 /// Integers of 4 and 8 bits.
-fn integers(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+fn integers(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, active: u32) {
     let &Product { m, n, k, .. } = product;
     let mut a = [0i32; INTEGERS];
     let mut b = [0i32; INTEGERS];
@@ -283,7 +284,7 @@ fn count<const N: usize>(a: &[i32], b: &[i32], sum: &mut [i32], m: usize, k: usi
 }
 
 /// Single bits: combined, then counted.
-fn bits(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, active: u32) {
+fn bits(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, active: u32) {
     let &Product { m, n, k, .. } = product;
     let words = k / 32;
     // Rows of `a` and columns of `b`, 32 bits a word.
@@ -328,7 +329,7 @@ fn bits(registers: &mut Registers<'_>, matrix: &Matrix, product: &Product, activ
 
 /// Adds the addend to products of integers and writes the sum.
 fn put_integers(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     matrix: &Matrix,
     product: &Product,
     sum: &[i32; SUM],
@@ -353,7 +354,7 @@ fn put_integers(
 /// Unpacks factor `a` to rows of `k` elements, `P` elements a register.
 #[inline(always)]
 fn factor_a<const P: usize, T: Copy>(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     matrix: &Matrix,
     product: &Product,
     out: &mut [T],
@@ -379,7 +380,7 @@ fn factor_a<const P: usize, T: Copy>(
 /// Unpacks factor `b` to rows of `n` elements.
 #[inline(always)]
 fn factor_b<const P: usize, T: Copy>(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     matrix: &Matrix,
     product: &Product,
     out: &mut [T],
@@ -463,7 +464,7 @@ fn sum_position(product: &Product, per_lane: usize, lane: usize, element: usize)
 /// Calls `f` for each element of an operand with the lane, the register, its place in it, and a word whose low bits it is.
 #[inline(always)]
 fn unpack(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     list: &[u32],
     packed: usize,
     mut f: impl FnMut(usize, usize, usize, u32),
@@ -481,7 +482,7 @@ fn unpack(
 /// Writes registers of one or two elements each.
 #[inline(always)]
 fn pack(
-    registers: &mut Registers<'_>,
+    registers: &mut OneWarp<'_, '_>,
     list: &[u32],
     packed: usize,
     active: u32,

@@ -5,7 +5,8 @@ use super::{Matrix, Tile};
 use crate::code::Space;
 use crate::exec::LaneFault;
 use crate::exec::access::{View, addresses, out_of_bounds, place};
-use crate::exec::lanes::{Lanes32, Lanes64, Registers};
+use crate::exec::lanes::{Lanes32, Lanes64};
+use crate::exec::one_warp::OneWarp;
 use crate::fault::FaultKind;
 use crate::memory::AccessError;
 
@@ -21,7 +22,7 @@ impl View<'_, '_, '_> {
     /// `ldmatrix`: lane 8i + j gives the address of row j of matrix i.
     pub(super) fn load_rows(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         transposed: bool,
         active: u32,
@@ -49,7 +50,7 @@ impl View<'_, '_, '_> {
     /// `stmatrix`
     pub(super) fn store_rows(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         transposed: bool,
         _: u32,
@@ -88,7 +89,7 @@ impl View<'_, '_, '_> {
     /// `wmma.load`: the first lane's address and stride are those of all.
     pub(super) fn load_tile(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         tile: &Tile,
         active: u32,
@@ -125,7 +126,7 @@ impl View<'_, '_, '_> {
     /// `wmma.store`
     pub(super) fn store_tile(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         tile: &Tile,
         active: u32,
@@ -159,7 +160,7 @@ impl View<'_, '_, '_> {
     /// far apart its units are there.
     fn lines(
         &mut self,
-        registers: &mut Registers<'_>,
+        registers: &mut OneWarp<'_, '_>,
         matrix: &Matrix,
         tile: &Tile,
         active: u32,
@@ -213,7 +214,7 @@ impl View<'_, '_, '_> {
 const MAX_UNITS: usize = 32 * 16;
 
 /// `movmatrix`
-pub(super) fn transpose(registers: &mut Registers<'_>, matrix: &Matrix, active: u32) {
+pub(super) fn transpose(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, active: u32) {
     for (&d, &a) in matrix.d.iter().zip(&matrix.a) {
         let rows = rows_of(&registers.lanes32(a), false);
         registers.put32(d, active, &fragment(&rows, true));

@@ -1,16 +1,25 @@
-//! Keeping patterns in registers changes nothing: kernels leave the same memory and end with the same fault as without.
+//! What makes execution fast changes nothing: kernels leave the same memory, and end with the same fault, without patterns in registers;
+//! kernels whose threads keep to themselves do so with every warp on its own.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::launch::launch_keeping;
+use super::Means;
+use crate::launch::launch_as;
 use crate::{LaunchConfig, LaunchError, Memory, Module};
 
 const BUFFER: u64 = 0x10_0000;
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Launches a kernel with patterns and without.
-fn both(module: &Module, name: &str, grid: [u32; 3], block: [u32; 3], params: &[u8]) -> bool {
+/// Launches a kernel on a buffer of so many bytes.
+fn run(
+    module: &Module,
+    name: &str,
+    [grid, block]: [[u32; 3]; 2],
+    params: &[u8],
+    bytes: usize,
+    means: Means,
+) -> (Result<(), LaunchError>, Vec<u8>) {
     let entry = module.entry(name).unwrap();
     let config = LaunchConfig {
         grid,
@@ -19,25 +28,32 @@ fn both(module: &Module, name: &str, grid: [u32; 3], block: [u32; 3], params: &[
         instruction_budget: 1 << 21,
         ..LaunchConfig::default()
     };
-    let run = |patterns: bool| -> (Result<(), LaunchError>, Vec<u8>) {
-        let mut bytes: Vec<u8> = (0..BUFFER_BYTES as u32 / 4)
-            .flat_map(|word| (word.wrapping_mul(0x9E37_79B9) >> 20).to_le_bytes())
-            .collect();
-        let mut memory = Memory::new();
-        memory.map(BUFFER, &mut bytes).unwrap();
-        let mut globals = module.globals();
-        let outcome = launch_keeping(
-            module,
-            entry,
-            &config,
-            params,
-            &mut globals,
-            &mut memory,
-            patterns,
-        );
-        (outcome, bytes)
+    let mut bytes: Vec<u8> = (0..bytes as u32 / 4)
+        .flat_map(|word| (word.wrapping_mul(0x9E37_79B9) >> 20).to_le_bytes())
+        .collect();
+    let mut memory = Memory::new();
+    memory.map(BUFFER, &mut bytes).unwrap();
+    let mut globals = module.globals();
+    let outcome = launch_as(
+        module,
+        entry,
+        &config,
+        params,
+        &mut globals,
+        &mut memory,
+        means,
+    );
+    (outcome, bytes)
+}
+
+/// Launches a kernel with patterns and without.
+fn both(module: &Module, name: &str, grid: [u32; 3], block: [u32; 3], params: &[u8]) -> bool {
+    let run = |means| run(module, name, [grid, block], params, BUFFER_BYTES, means);
+    let without = Means {
+        patterns: false,
+        ..Means::ALL
     };
-    let (with, without) = (run(true), run(false));
+    let (with, without) = (run(Means::ALL), run(without));
     assert_eq!(with.0, without.0, "{name} {grid:?} {block:?}");
     assert!(
         with.1 == without.1,
@@ -46,7 +62,7 @@ fn both(module: &Module, name: &str, grid: [u32; 3], block: [u32; 3], params: &[
     with.0.is_ok()
 }
 
-const BLOCKS: [[u32; 3]; 8] = [
+const BLOCKS: [[u32; 3]; 12] = [
     [32, 1, 1],
     [256, 1, 1],
     [16, 16, 1],
@@ -55,6 +71,10 @@ const BLOCKS: [[u32; 3]; 8] = [
     [8, 8, 2],
     [16, 3, 1],
     [48, 2, 2],
+    [32, 9, 1],
+    [64, 2, 2],
+    [16, 8, 2],
+    [320, 1, 1],
 ];
 
 #[test]
@@ -110,7 +130,7 @@ fn random_programs() {
     let (mut ended, mut faulted) = (0, 0);
     for seed in 0..400 {
         let mut random = Random(seed);
-        let source = program(&mut random);
+        let source = program(&mut random, false);
         let module =
             Module::load(source.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{source}"));
         let block = random.of(&BLOCKS);
@@ -127,8 +147,53 @@ fn random_programs() {
     );
 }
 
-/// A kernel of operations on indices and what was loaded, with guards, branches, loops and all kinds of addresses.
-fn program(random: &mut Random) -> String {
+/// Bytes of each thread that keeps to itself.
+const OWN_BYTES: u32 = 2560;
+
+#[test]
+fn random_programs_of_threads_that_keep_to_themselves() {
+    let (mut ended, mut faulted) = (0, 0);
+    for seed in 1000..1400 {
+        let mut random = Random(seed);
+        let source = program(&mut random, true);
+        let module =
+            Module::load(source.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let block: [u32; 3] = random.of(&BLOCKS);
+        let bytes = 2 * block.iter().product::<u32>() * OWN_BYTES;
+        let shape = [[2, 1, 1], block];
+        let run = |means| {
+            run(
+                &module,
+                "k",
+                shape,
+                &BUFFER.to_le_bytes(),
+                bytes as usize,
+                means,
+            )
+        };
+        let alone = Means {
+            squads: false,
+            ..Means::ALL
+        };
+        let (together, alone) = (run(Means::ALL), run(alone));
+        // Which of several faults comes first may differ.
+        assert_eq!(together.0.is_ok(), alone.0.is_ok(), "{block:?}\n{source}");
+        if together.0.is_ok() {
+            ended += 1;
+            assert!(together.1 == alone.1, "{block:?}: memory differs\n{source}");
+        } else {
+            faulted += 1;
+        }
+    }
+    assert!(
+        ended > 250 && faulted > 10,
+        "{ended} ended, {faulted} faulted"
+    );
+}
+
+/// A kernel of operations on indices and what was loaded, with guards, branches and all kinds of addresses. With `own`, no thread writes
+/// what another accesses.
+fn program(random: &mut Random, own: bool) -> String {
     let mut text = String::from(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
          .reg .b32 %r<16>; .reg .b64 %d<16>; .reg .pred %p<4>;\n\
@@ -136,6 +201,15 @@ fn program(random: &mut Random) -> String {
          ld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %ctaid.x;\n\
          mov.u32 %r3, %laneid;\nmov.u32 %r4, %ntid.x;\nmad.lo.s32 %r5, %r1, %r4, %r0;\n",
     );
+    if own {
+        // The buffer of this thread.
+        writeln!(
+            text,
+            "mov.u32 %r6, %ntid.y;\nmov.u32 %r7, %ntid.z;\nmov.u32 %r8, %tid.z;\nmad.lo.s32 %r8, %r8, %r6, %r1;\nmad.lo.s32 %r8, %r8, %r4, %r0;\n\
+             mul.lo.s32 %r6, %r6, %r7;\nmul.lo.s32 %r6, %r6, %r4;\nmad.lo.s32 %r8, %r2, %r6, %r8;\nmad.wide.u32 %d0, %r8, {OWN_BYTES}, %d0;"
+        )
+        .unwrap();
+    }
     for at in 6..16 {
         let value = random.of(&[0, 1, 3, 7, 16, 31, 0x7FFF_FFF8, 0xFFFF_FFF0, 0x8000_0000u32]);
         writeln!(
@@ -159,10 +233,14 @@ fn program(random: &mut Random) -> String {
     }
     let mut label = 0;
     for _ in 0..30 + random.below(30) {
-        instruction(random, &mut text, &mut label);
+        instruction(random, &mut text, &mut label, own);
     }
     // Everything that was computed shows.
-    text.push_str("and.b32 %r15, %r5, 255;\nmad.lo.s32 %r15, %r2, 256, %r15;\nmul.wide.u32 %d15, %r15, 64;\nadd.s64 %d15, %d0, %d15;\n");
+    text.push_str(if own {
+        "mov.u64 %d15, %d0;\n"
+    } else {
+        "and.b32 %r15, %r5, 255;\nmad.lo.s32 %r15, %r2, 256, %r15;\nmul.wide.u32 %d15, %r15, 64;\nadd.s64 %d15, %d0, %d15;\n"
+    });
     for at in 0..14 {
         writeln!(text, "cvt.u32.u64 %r14, %d{at};\nxor.b32 %r14, %r14, %r{at};\nst.global.u32 [%d15+{}], %r14;", 4 * at).unwrap();
     }
@@ -170,7 +248,7 @@ fn program(random: &mut Random) -> String {
     text
 }
 
-fn instruction(random: &mut Random, text: &mut String, label: &mut u32) {
+fn instruction(random: &mut Random, text: &mut String, label: &mut u32, own: bool) {
     let guard = match random.below(4) {
         0 => format!("@{}%p{} ", random.of(&["", "!"]), random.below(4)),
         _ => String::new(),
@@ -219,7 +297,7 @@ fn instruction(random: &mut Random, text: &mut String, label: &mut u32) {
             // Within the buffer, mostly: an index of any pattern, cut to size.
             let bytes = random.of(&[4, 8, 16]);
             let index = random.of(&[0, 1, 2, 3, 5, a, b]);
-            writeln!(text, "and.b32 %r14, %r{index}, {};\nmul.wide.u32 %d14, %r14, {bytes};\nadd.s64 %d14, %d14, %d0;", random.of(&[255, 63, 1023])).unwrap();
+            writeln!(text, "and.b32 %r14, %r{index}, {};\nmul.wide.u32 %d14, %r14, {bytes};\nadd.s64 %d14, %d14, %d0;", random.of(if own { &[15, 31, 63] } else { &[255, 63, 1023] })).unwrap();
             let offset = random.of(&[0, bytes, 64 * bytes]);
             match (bytes, random.below(2)) {
                 (4, 0) => writeln!(text, "{guard}ld.global.u32 %r{d}, [%d14+{offset}];"),
@@ -233,7 +311,7 @@ fn instruction(random: &mut Random, text: &mut String, label: &mut u32) {
         19 => {
             let index = random.of(&[0, 1, 3, 5, a]);
             writeln!(text, "and.b32 %r14, %r{index}, 255;\nshl.b32 %r14, %r14, 2;\nmov.u32 %r15, s;\nadd.s32 %r14, %r14, %r15;").unwrap();
-            match random.below(3) {
+            match random.below(if own { 1 } else { 3 }) {
                 0 => writeln!(text, "{guard}ld.shared.u32 %r{d}, [%r14];"),
                 1 => writeln!(text, "{guard}st.shared.u8 [%r14+1], %r{a};"),
                 _ => writeln!(text, "{guard}st.shared.u32 [%r14], %r{a};"),
@@ -246,7 +324,7 @@ fn instruction(random: &mut Random, text: &mut String, label: &mut u32) {
         }
         // Seldom, an address that faults for some lanes.
         _ => match random.below(12) {
-            0 => writeln!(text, "mul.wide.u32 %d14, %r5, {};\nadd.s64 %d14, %d14, %d0;\nld.global.u32 %r{d}, [%d14];", random.of(&[2, 4096])),
+            0 => writeln!(text, "mul.wide.u32 %d14, %r5, {};\nadd.s64 %d14, %d14, %d0;\nld.global.u32 %r{d}, [%d14];", random.of(if own { &[2] } else { &[2, 4096] })),
             _ => writeln!(text, "{guard}shfl.sync.idx.b32 %r{d}, %r{a}, %r{b}, 31, -1;"),
         },
     }

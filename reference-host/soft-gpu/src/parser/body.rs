@@ -158,6 +158,9 @@ impl<'s> Parser<'s> {
             }
             _ => {
                 let align = variable::alignments(cursor, None)?;
+                if variable::nothing(cursor)? {
+                    return Ok(());
+                }
                 let Some(space) = variable::space(cursor) else {
                     return Err(cursor.misplaced("inside a function"));
                 };

@@ -32,6 +32,8 @@ impl<'s> Parser<'s> {
                 cursor.advance()?;
                 (None, name.pos)
             }
+            // The assembler takes a declaration without its `;` too, before another directive or the end.
+            Token::End | Token::Dot if !entry => (None, name.pos),
             Token::OpenBrace => {
                 let (body, end_pos) = self.body()?;
                 (Some(body), end_pos)
@@ -174,6 +176,11 @@ fn directives<'s>(cursor: &mut Cursor<'s>, entry: bool) -> Parse<Vec<(Name<'s>, 
             (".noreturn", false) if directives.is_empty() => {
                 directives.push((cursor.dot_word("a directive")?, Vec::new()));
             }
+            (
+                ".func" | ".entry" | ".global" | ".const" | ".shared" | ".alias" | ".file"
+                | ".section" | ".pragma" | ".visible" | ".extern" | ".weak" | ".common",
+                false,
+            ) => break,
             _ => return Err(cursor.misplaced("between the header and the body of a function")),
         }
     }

@@ -175,6 +175,9 @@ impl<'s> Parser<'s> {
             ".func" => self.function(linkage, false),
             _ => {
                 let align = variable::alignments(cursor, None)?;
+                if variable::nothing(cursor)? {
+                    return Ok(());
+                }
                 let Some(space) = variable::space(cursor) else {
                     return Err(match cursor.token {
                         Token::Dot => cursor.misplaced("outside functions"),

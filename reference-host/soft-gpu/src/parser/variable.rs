@@ -28,6 +28,22 @@ pub(super) fn space(cursor: &Cursor<'_>) -> Option<VarSpace> {
     })
 }
 
+/// Takes `.b32;`, which declares nothing in no space, if it comes next.
+pub(super) fn nothing(cursor: &mut Cursor<'_>) -> Parse<bool> {
+    let word = cursor.text().strip_prefix('.').unwrap_or_default();
+    if cursor.token != Token::Dot || !is_declarable(word) {
+        return Ok(false);
+    }
+    cursor.advance()?;
+    cursor.expect(Token::Semicolon, "`;` after a type without a space")?;
+    Ok(true)
+}
+
+/// Whether variables may be of the type that a word names.
+fn is_declarable(word: &str) -> bool {
+    Type::of_word(word).is_some() && !word.starts_with("bf16")
+}
+
 /// The rest of a declaration after its state space, one call of `declare` for each variable.
 pub(super) fn variables<'s>(
     cursor: &mut Cursor<'s>,
@@ -53,7 +69,7 @@ pub(super) fn variables<'s>(
     let ty = cursor.dot_word("a type")?;
     // The assembler takes a declaration of nothing, of a type that variables have.
     if cursor.token == Token::Semicolon {
-        if Type::of_word(ty.text).is_none() || ty.text.starts_with("bf16") {
+        if !is_declarable(ty.text) {
             return Err(failure_at(
                 ty.pos,
                 SyntaxError::Unexpected {

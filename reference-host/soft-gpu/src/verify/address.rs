@@ -212,11 +212,16 @@ impl<'a> Body<'a> {
     ) -> Checked<(Space, Address)> {
         let wide_only = matches!(space, Space::Generic | Space::Global);
         let (slot, ty) = match ty {
-            // The assembler takes addresses of 16 bits for any space.
-            Type::B16 | Type::U16 | Type::S16 => {
+            // The assembler takes addresses of 8 and 16 bits for any space.
+            Type::B8 | Type::U8 | Type::S8 | Type::B16 | Type::U16 | Type::S16 => {
                 let wide = self.fresh(Type::B64, name.pos)?;
                 let low = self.fresh(Type::B32, name.pos)?;
-                self.lane(LaneOp::Low16, low, slot, 0, 0);
+                let cut = if ty.bytes() == 1 {
+                    LaneOp::Low8
+                } else {
+                    LaneOp::Low16
+                };
+                self.lane(cut, low, slot, 0, 0);
                 self.lane(LaneOp::ZeroExtend, wide, low, 0, 0);
                 (wide, Type::B64)
             }
@@ -270,6 +275,12 @@ impl<'a> Body<'a> {
         let wide = match ty {
             Type::B64 | Type::U64 | Type::S64 => true,
             Type::B32 | Type::U32 | Type::S32 => false,
+            _ if matches!(symbol, Symbol::Function(_)) => {
+                return fail(
+                    name.pos,
+                    Unsupported::Declaration("a function as a number".to_owned()),
+                );
+            }
             _ => {
                 return fail(
                     name.pos,

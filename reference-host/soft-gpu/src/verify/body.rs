@@ -50,11 +50,11 @@ pub(crate) struct Label<'a> {
     pub(crate) next: u32,
 }
 
-/// Sizes of an indirect callee's results and parameters.
+/// An indirect callee's results and parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prototype {
-    pub(crate) results: Vec<u32>,
-    pub(crate) params: Vec<u32>,
+    pub(crate) results: Vec<Formal>,
+    pub(crate) params: Vec<Formal>,
 }
 
 /// Places that name labels by number until the function is complete.
@@ -351,10 +351,10 @@ impl<'a> Body<'a> {
     }
 
     /// Sizes of a function's results and parameters.
-    pub(crate) fn signature(&self, function: u32) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn signature(&self, function: u32) -> (Vec<Formal>, Vec<Formal>) {
         let declared = self.declared.get(function as usize);
         declared
-            .map(|declared| (sizes(&declared.results), sizes(&declared.params)))
+            .map(|declared| (declared.results.clone(), declared.params.clone()))
             .unwrap_or_default()
     }
 

@@ -65,5 +65,6 @@ fn formal(param: &Param<'_>, version: (u32, u32), target: u32) -> Checked<Formal
         ty: shape.ty,
         align: shape.align,
         bytes: shape.bytes as u32,
+        array: !param.dims.is_empty(),
     })
 }

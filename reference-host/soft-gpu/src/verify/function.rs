@@ -145,6 +145,9 @@ impl<'a> Verifier<'a> {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");
             }
+            if function.entry && param.dims.contains(&None) {
+                return invalid(param, "a kernel's parameter needs a size");
+            }
             if self.target < 20 && !function.entry && param.space == VarSpace::Param {
                 return invalid(param, "functions take registers alone below sm_20");
             }
@@ -272,8 +275,8 @@ impl<'a> Verifier<'a> {
                     }
                     let version = self.ast.version;
                     let lowered = Prototype {
-                        params: sizes(&formals(&prototype.params, version, self.target)?),
-                        results: sizes(&formals(&prototype.returns, version, self.target)?),
+                        params: formals(&prototype.params, version, self.target)?,
+                        results: formals(&prototype.returns, version, self.target)?,
                     };
                     let index = u32::try_from(body.prototypes.len()).unwrap_or(NONE);
                     body.prototypes.push(lowered);
@@ -367,6 +370,9 @@ impl<'a> Verifier<'a> {
                     } else {
                         ParamRole::Argument
                     },
+                    ty: declared_type(param.ty)?,
+                    array: !param.dims.is_empty(),
+                    align: 0,
                 },
             );
         }
@@ -495,6 +501,9 @@ impl<'a> Verifier<'a> {
                         offset,
                         bytes: shape.bytes as u32,
                         role: ParamRole::Passed,
+                        ty: shape.ty,
+                        array: !variable.dims().is_empty(),
+                        align: shape.align.trailing_zeros() as u8,
                     },
                 };
                 body.scopes.declare(name, symbol)

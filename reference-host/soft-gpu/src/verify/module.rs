@@ -73,6 +73,17 @@ pub(crate) struct Formal {
     pub(crate) ty: Type,
     pub(crate) align: u64,
     pub(crate) bytes: u32,
+    pub(crate) array: bool,
+}
+
+impl Formal {
+    /// Whether a variable or register may be passed for it, by type and size: arrays pass for arrays of as many bytes.
+    pub(crate) fn takes(&self, ty: Type, bytes: u32, array: bool) -> bool {
+        let wild = |ty: Type| ty == Type::F16x2;
+        self.bytes == bytes
+            && self.array == array
+            && (array || self.ty.accepts(ty) || wild(ty) || wild(self.ty))
+    }
 }
 
 impl<'a> Verifier<'a> {

@@ -218,6 +218,13 @@ impl<'a> Body<'a> {
     }
 
     fn plain_source(&mut self, operand: &Operand<'a>, name: Name<'a>, ty: Type) -> Checked<u32> {
+        if matches!(self.symbol(name)?, Symbol::Function(_)) {
+            // ptxas takes it for a number of any type.
+            return fail(
+                name.pos,
+                Unsupported::Declaration("a function as a number".to_owned()),
+            );
+        }
         let (slot, declared) = self.register_of(operand, name)?;
         if ty.accepts(declared) {
             Ok(slot)

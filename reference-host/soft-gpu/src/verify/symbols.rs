@@ -48,6 +48,10 @@ pub(crate) enum Symbol {
         offset: u32,
         bytes: u32,
         role: ParamRole,
+        ty: Type,
+        array: bool,
+        /// The alignment as a power of two.
+        align: u8,
     },
     /// Index into the module's functions.
     Function(u32),

@@ -465,6 +465,16 @@ pub(crate) fn shape(
     let align = match align {
         None => natural,
         Some(align) if align.is_power_of_two() && align <= MAX_ALIGN => align.max(natural),
+        Some(align) if align.is_power_of_two() && u32::try_from(align).is_ok() => {
+            return fail(
+                word.pos,
+                Unsupported::Limit {
+                    what: "bytes of alignment",
+                    count: align,
+                    limit: MAX_ALIGN,
+                },
+            );
+        }
         Some(align) => return fail(word.pos, SemanticError::InvalidAlignment(align)),
     };
     Ok(Shape {

@@ -69,6 +69,9 @@ fn first<'a>(body: &Body<'a>, inst: &Inst<'a>) -> Checked<()> {
 fn copy<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     let pos = inst.opcode.pos;
     let cache = inst.modifiers.need_one(&["ca", "cg"], "one of .ca, .cg")?;
+    if inst.modifiers.named(&["shared", "shared::cta", "global"]) == Some("global") {
+        return inst.modifiers.clash("global");
+    }
     inst.modifiers
         .need_one(&["shared", "shared::cta"], "space .shared")?;
     inst.modifiers.need_one(&["global"], "space .global")?;

@@ -2,11 +2,12 @@
 //!
 //! Source: PTX ISA, "Control Flow Instructions" and "Miscellaneous Instructions".
 
-use super::super::body::{Body, Prototype};
+use super::super::body::{Body, Prototype, sizes};
 use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
+use super::super::module::Formal;
 use super::super::operand::form;
-use super::super::symbols::Symbol;
+use super::super::symbols::{ParamRole, Symbol};
 use crate::ast::{Name, Operand, OperandKind};
 use crate::code::{Access, Address, CallSite, Element, NONE, Op, Passing, Space};
 use crate::exec::ops::LaneOp;
@@ -329,24 +330,24 @@ pub(super) fn call<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
         arguments: Vec::new(),
         results: Vec::new(),
     };
-    let (param_offsets, result_offsets) = frame_layout(&params, &results);
-    for ((operand, &bytes), callee_offset) in parts.arguments.iter().zip(&params).zip(param_offsets)
+    let (param_offsets, result_offsets) = frame_layout(&sizes(&params), &sizes(&results));
+    for ((operand, formal), callee_offset) in parts.arguments.iter().zip(&params).zip(param_offsets)
     {
-        let caller_offset = argument(body, operand, bytes)?;
+        let caller_offset = argument(body, operand, formal)?;
         site.arguments.push(Passing {
             caller_offset,
             callee_offset,
-            bytes,
+            bytes: formal.bytes,
         });
     }
     let mut loads = Vec::new();
-    for ((operand, &bytes), callee_offset) in parts.results.iter().zip(&results).zip(result_offsets)
+    for ((operand, formal), callee_offset) in parts.results.iter().zip(&results).zip(result_offsets)
     {
-        let caller_offset = result(body, operand, bytes, &mut loads)?;
+        let caller_offset = result(body, operand, formal, &mut loads)?;
         site.results.push(Passing {
             caller_offset,
             callee_offset,
-            bytes,
+            bytes: formal.bytes,
         });
     }
     let index = u32::try_from(body.code.sites.len()).unwrap_or(NONE);
@@ -388,34 +389,51 @@ pub(crate) fn frame_layout(params: &[u32], results: &[u32]) -> (Vec<u32>, Vec<u3
     (params, results)
 }
 
-/// Where the caller's frame holds an operand that is a `.param` variable; `mismatch` is said when its size is not `bytes`.
+/// Where the caller's frame holds an operand that is a `.param` variable, which must be like the formal one.
 fn passed_variable<'a>(
     body: &mut Body<'a>,
     operand: &Operand<'a>,
-    bytes: u32,
-    mismatch: &'static str,
+    formal: &Formal,
 ) -> Checked<Option<u32>> {
     let OperandKind::Name(name) = operand.kind else {
         return Ok(None);
     };
-    let Symbol::FrameParam {
-        offset,
-        bytes: declared,
-        ..
-    } = body.symbol(name)?
-    else {
-        return Ok(None);
+    let (reason, found) = match body.symbol(name)? {
+        Symbol::FrameParam {
+            offset,
+            bytes,
+            ty,
+            array,
+            align,
+            role,
+        } => {
+            if !formal.takes(ty, bytes, array) {
+                ("its type or size differs from the parameter's", None)
+            } else if role == ParamRole::Passed
+                && 1u64.checked_shl(align.into()) != Some(formal.align)
+            {
+                ("its alignment differs from the parameter's", None)
+            } else {
+                return Ok(Some(offset));
+            }
+        }
+        Symbol::Register { ty, .. } if !formal.takes(ty, ty.bytes(), false) => {
+            ("its type or size differs from the parameter's", Some(ty))
+        }
+        _ => return Ok(None),
     };
-    if declared == bytes {
-        return Ok(Some(offset));
+    match found {
+        Some(ty) if ty.bytes() == formal.bytes && !formal.array => {
+            Body::mismatch(name, ty, formal.ty)
+        }
+        _ => fail(
+            operand.pos,
+            SemanticError::CallMismatch {
+                name: name.text.to_owned(),
+                reason,
+            },
+        ),
     }
-    fail(
-        operand.pos,
-        SemanticError::CallMismatch {
-            name: name.text.to_owned(),
-            reason: mismatch,
-        },
-    )
 }
 
 /// Room in the caller's frame for a value passed by register.
@@ -425,11 +443,11 @@ fn passed_register<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -
 }
 
 /// An actual argument as bytes of the caller's frame.
-fn argument<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -> Checked<u32> {
-    let mismatch = "an argument's size differs from its parameter's";
-    if let Some(offset) = passed_variable(body, operand, bytes, mismatch)? {
+fn argument<'a>(body: &mut Body<'a>, operand: &Operand<'a>, formal: &Formal) -> Checked<u32> {
+    if let Some(offset) = passed_variable(body, operand, formal)? {
         return Ok(offset);
     }
+    let bytes = formal.bytes;
     let ty = word_of(operand, bytes)?;
     let slot = body.source(operand, ty)?;
     let offset = passed_register(body, operand, bytes)?;
@@ -441,13 +459,13 @@ fn argument<'a>(body: &mut Body<'a>, operand: &Operand<'a>, bytes: u32) -> Check
 fn result<'a>(
     body: &mut Body<'a>,
     operand: &Operand<'a>,
-    bytes: u32,
+    formal: &Formal,
     loads: &mut Vec<(u32, Type, u32)>,
 ) -> Checked<u32> {
-    let mismatch = "a result's size differs from the function's";
-    if let Some(offset) = passed_variable(body, operand, bytes, mismatch)? {
+    if let Some(offset) = passed_variable(body, operand, formal)? {
         return Ok(offset);
     }
+    let bytes = formal.bytes;
     let ty = word_of(operand, bytes)?;
     let slot = body.dest(operand, ty)?;
     let offset = passed_register(body, operand, bytes)?;

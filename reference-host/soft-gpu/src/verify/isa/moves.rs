@@ -3,7 +3,7 @@
 //! Source: PTX ISA, "Data Movement and Conversion Instructions".
 
 use super::super::body::Body;
-use super::super::error::{Checked, SemanticError, fail};
+use super::super::error::{Checked, Failure, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::super::special::{is_vector, special};
@@ -46,6 +46,12 @@ pub(super) fn mov<'a>(body: &mut Body<'a>, mut inst: Inst<'a>) -> Checked<()> {
     }
     let (to, from) = match (sole(body, to, ty), sole(body, from, ty)) {
         (Some(_), Some(_)) | (None, None) => (to, from),
+        (Some(one), None) if matches!(from.kind, OperandKind::Vector(_)) => {
+            return Err(vectors_of_two_lengths(one));
+        }
+        (None, Some(other)) if matches!(to.kind, OperandKind::Vector(_)) => {
+            return Err(vectors_of_two_lengths(other));
+        }
         (one, other) => (one.unwrap_or(to), other.unwrap_or(from)),
     };
     if let OperandKind::Vector(parts) = to.kind {
@@ -141,6 +147,18 @@ pub(super) fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Ch
             body.source(from, ty)
         }
         symbol => body.address_of(name, symbol, offset, ty),
+    }
+}
+
+/// One vector against another of one register.
+fn vectors_of_two_lengths(sole: &Operand<'_>) -> Failure {
+    Failure {
+        pos: sole.pos,
+        cause: SemanticError::OperandForm {
+            expected: "a register against a vector",
+            found: "a vector of one register",
+        }
+        .into(),
     }
 }
 

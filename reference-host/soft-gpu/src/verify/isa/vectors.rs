@@ -79,6 +79,13 @@ fn register<'a>(body: &mut Body<'a>, part: &Operand<'a>) -> Checked<Option<(Name
     }
     Ok(match body.symbol(name)? {
         Symbol::Register { ty, .. } => Some((name, ty)),
+        symbol if symbol.form() == "a variable" => {
+            // ptxas takes it; what it then is stands nowhere.
+            return fail(
+                name.pos,
+                Unsupported::Declaration("a variable of memory in a vector".to_owned()),
+            );
+        }
         _ => None,
     })
 }

@@ -6,6 +6,8 @@
 //!
 //! Source: PTX ISA, chapters "Syntax", "Directives" and "Instruction Statements".
 
+use crate::parser::Features;
+
 /// A byte offset into the source; [`crate::error::Location`] turns it into a line and a column.
 pub(crate) type Pos = u32;
 
@@ -37,6 +39,8 @@ pub(crate) struct Module<'s> {
     pub(crate) debug_section: bool,
     /// Whether nothing stands behind the header.
     pub(crate) only_header: bool,
+    /// What it uses beside instructions that not every version and target has.
+    pub(crate) features: Features,
     pub(crate) items: Vec<Item<'s>>,
     /// Pool for [`Instr::modifiers`] and [`Instr::operands`], and the nested lists of [`Operand`].
     pub(crate) modifiers: Vec<Name<'s>>,

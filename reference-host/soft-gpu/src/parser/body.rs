@@ -1,7 +1,7 @@
 //! Statements of a function body.
 
 use super::cursor::Parse;
-use super::{Parser, SyntaxError, pool_index, section, variable};
+use super::{Feature, Parser, SyntaxError, pool_index, section, variable};
 use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt, Targets, VarSpace};
 use crate::lexer::Token;
 use crate::limits::{MAX_OPERANDS, MAX_SCOPES};
@@ -52,14 +52,19 @@ impl<'s> Parser<'s> {
         }
         if self.cursor.token == Token::Dot {
             match self.cursor.text() {
-                ".callprototype" => return self.prototype(name),
+                ".callprototype" => {
+                    self.cursor.uses(Feature::CallPrototype);
+                    return self.prototype(name);
+                }
                 ".branchtargets" => {
+                    self.cursor.uses(Feature::BranchTargets);
                     let targets = self.names("a label")?;
                     let targets = Box::new(Targets { name, targets });
                     pool::push(&mut self.module.stmts, Stmt::BranchTargets(targets));
                     return Ok(());
                 }
                 ".calltargets" => {
+                    self.cursor.uses(Feature::CallTargets);
                     let targets = self.names("the name of a function")?;
                     let targets = Box::new(Targets { name, targets });
                     pool::push(&mut self.module.stmts, Stmt::CallTargets(targets));

@@ -2,6 +2,7 @@
 
 use super::SyntaxError;
 use super::constant::{WARP_LANES, WARP_SZ};
+use super::features::{Feature, Features};
 use crate::ast::{Name, Pos};
 use crate::lexer::{LexError, Lexer, Token, stray};
 
@@ -21,6 +22,7 @@ pub(super) struct Cursor<'s> {
     pub(super) token: Token,
     /// Where it starts.
     pub(super) pos: Pos,
+    pub(super) features: Features,
 }
 
 impl<'s> Cursor<'s> {
@@ -30,9 +32,15 @@ impl<'s> Cursor<'s> {
             lexer: Lexer::new(source),
             token: Token::End,
             pos: 0,
+            features: Features::default(),
         };
         cursor.advance()?;
         Ok(cursor)
+    }
+
+    /// Notes that the next token begins what not every version and target has.
+    pub(super) fn uses(&mut self, feature: Feature) {
+        self.features.note(feature, self.pos);
     }
 
     /// The text of the next token.

@@ -1,6 +1,7 @@
 //! Headers of `.entry` and `.func`, and prototypes of indirect calls.
 
 use super::cursor::{Cursor, Parse};
+use super::features::Feature;
 use super::{Parser, name_or_underscore, section, variable};
 use crate::ast::{Function, Item, Linkage, Name, Param, Prototype, Slice, Stmt, VarSpace};
 use crate::lexer::Token;
@@ -130,6 +131,9 @@ fn param<'s>(cursor: &mut Cursor<'s>) -> Parse<Param<'s>> {
     }
     let mut align = variable::alignments(cursor, before)?;
     let ty = cursor.dot_word("the type of the parameter")?;
+    if cursor.at_word(".ptr") {
+        cursor.uses(Feature::Pointer);
+    }
     let ptr = cursor.eat_word(".ptr")?;
     if ptr && matches!(cursor.text(), ".global" | ".shared" | ".const" | ".local") {
         cursor.advance()?;
@@ -155,6 +159,12 @@ fn directives<'s>(cursor: &mut Cursor<'s>, entry: bool) -> Parse<Vec<(Name<'s>, 
     let mut directives = Vec::new();
     while cursor.token == Token::Dot {
         match (cursor.text(), entry) {
+            (".minnctapersm", true) => cursor.uses(Feature::MinBlocks),
+            (".reqntid", true) => cursor.uses(Feature::RequiredBlock),
+            (".abi_preserve" | ".abi_preserve_control", false) => cursor.uses(Feature::AbiPreserve),
+            _ => {}
+        }
+        match (cursor.text(), entry) {
             (".pragma", true) => section::pragma(cursor)?,
             (".maxntid" | ".reqntid" | ".reqnctapercluster", true) => {
                 let word = cursor.dot_word("a directive")?;
@@ -176,13 +186,26 @@ fn directives<'s>(cursor: &mut Cursor<'s>, entry: bool) -> Parse<Vec<(Name<'s>, 
             (".noreturn", false) if directives.is_empty() => {
                 directives.push((cursor.dot_word("a directive")?, Vec::new()));
             }
-            (
-                ".func" | ".entry" | ".global" | ".const" | ".shared" | ".alias" | ".file"
-                | ".section" | ".pragma" | ".visible" | ".extern" | ".weak" | ".common",
-                false,
-            ) => break,
+            // Anything else begins what follows a declaration without its `;`.
+            (word, false) if !DIRECTIVES.contains(&word) => break,
             _ => return Err(cursor.misplaced("between the header and the body of a function")),
         }
     }
     Ok(directives)
 }
+
+/// What may stand between a header and its body, of kernels or of device functions.
+const DIRECTIVES: &[&str] = &[
+    ".maxntid",
+    ".reqntid",
+    ".reqnctapercluster",
+    ".minnctapersm",
+    ".maxnctapersm",
+    ".maxnreg",
+    ".maxclusterrank",
+    ".explicitcluster",
+    ".blocksareclusters",
+    ".noreturn",
+    ".abi_preserve",
+    ".abi_preserve_control",
+];

@@ -9,6 +9,7 @@
 mod body;
 mod constant;
 mod cursor;
+mod features;
 mod function;
 mod operand;
 mod section;
@@ -23,6 +24,7 @@ pub use self::syntax_error::SyntaxError;
 use hashbrown::HashMap;
 
 use self::cursor::{Cursor, Failure, Parse};
+pub(crate) use self::features::{Feature, Features};
 use crate::ast::{Item, Linkage, Module, Name, Operand, Slice};
 use crate::error::{Location, PtxError};
 use crate::lexer::{Token, text_of};
@@ -66,6 +68,7 @@ impl<'s> Parser<'s> {
             address_size: None,
             debug_section: false,
             only_header: false,
+            features: Features::default(),
             items: Vec::new(),
             modifiers: Vec::with_capacity(expected_stmts),
             operands: Vec::with_capacity(expected_stmts),
@@ -88,6 +91,7 @@ impl<'s> Parser<'s> {
         while self.cursor.token != Token::End {
             self.item()?;
         }
+        self.module.features = std::mem::take(&mut self.cursor.features);
         // What was reserved and is not needed.
         self.module.modifiers.shrink_to_fit();
         self.module.operands.shrink_to_fit();
@@ -139,6 +143,12 @@ impl<'s> Parser<'s> {
         let cursor = &mut self.cursor;
         if cursor.token != Token::Dot {
             return Err(cursor.unexpected("a directive"));
+        }
+        match cursor.text() {
+            ".alias" => cursor.uses(Feature::Alias),
+            ".weak" => cursor.uses(Feature::Weak),
+            ".common" => cursor.uses(Feature::Common),
+            _ => {}
         }
         let linkage = match cursor.text() {
             ".file" => return section::file(cursor),

@@ -2,6 +2,7 @@
 
 use super::SyntaxError;
 use super::cursor::{Cursor, Parse, failure_at};
+use super::features::Feature;
 use crate::lexer::Token;
 
 /// `.file index "name" [, time, bytes]`
@@ -9,7 +10,9 @@ pub(super) fn file(cursor: &mut Cursor<'_>) -> Parse<()> {
     cursor.advance()?;
     cursor.integer("the index of the file")?;
     cursor.expect(Token::String, "the name of the file in quotes")?;
-    if cursor.eat(Token::Comma)? {
+    if cursor.token == Token::Comma {
+        cursor.uses(Feature::FileTime);
+        cursor.advance()?;
         cursor.integer("the time of the file")?;
         cursor.expect(Token::Comma, "`,`")?;
         cursor.integer("the size of the file")?;
@@ -28,6 +31,7 @@ pub(super) fn location(cursor: &mut Cursor<'_>) -> Parse<()> {
                 label(cursor)?;
             }
             "inlined_at" => {
+                cursor.uses(Feature::InlinedAt);
                 cursor.advance()?;
                 place(cursor)?;
             }
@@ -39,6 +43,7 @@ pub(super) fn location(cursor: &mut Cursor<'_>) -> Parse<()> {
 
 /// `.pragma "text", …;`
 pub(super) fn pragma(cursor: &mut Cursor<'_>) -> Parse<()> {
+    cursor.uses(Feature::Pragma);
     cursor.advance()?;
     loop {
         cursor.expect(Token::String, "a string in quotes")?;
@@ -50,6 +55,7 @@ pub(super) fn pragma(cursor: &mut Cursor<'_>) -> Parse<()> {
 
 /// `.section name { … }`; whether it is a debugger's.
 pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<bool> {
+    cursor.uses(Feature::Section);
     cursor.advance()?;
     let name = cursor.dot_word("the name of the section, such as `.debug_info`")?;
     cursor.expect(Token::OpenBrace, "`{`")?;
@@ -60,6 +66,7 @@ pub(super) fn section(cursor: &mut Cursor<'_>) -> Parse<bool> {
                 return Ok(name.text.starts_with("debug_"));
             }
             Token::Name => {
+                cursor.uses(Feature::SectionLabel);
                 cursor.advance()?;
                 cursor.expect(Token::Colon, "`:` after a label")?;
             }

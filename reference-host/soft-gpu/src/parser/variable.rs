@@ -3,6 +3,7 @@
 use super::SyntaxError;
 use super::constant::Constant;
 use super::cursor::{Cursor, Parse, failure_at};
+use super::features::Feature;
 use crate::ast::{
     FloatLit, Init, InitAddress, InitLeaf, InitValue, Linkage, Name, Pos, VarSpace, Variable,
     VariableExtras,
@@ -155,6 +156,7 @@ pub(super) fn dimension(cursor: &mut Cursor<'_>, may_be_open: bool) -> Parse<Opt
 
 /// `.attribute(.managed)` and its like: hints that say nothing about the value.
 pub(super) fn attribute(cursor: &mut Cursor<'_>) -> Parse<()> {
+    cursor.uses(Feature::Attribute);
     cursor.advance()?;
     cursor.expect(Token::OpenParen, "`(`")?;
     loop {
@@ -230,6 +232,7 @@ fn initialiser<'s>(cursor: &mut Cursor<'s>) -> Parse<Init<'s>> {
 
 fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     if !cursor.at_constant() {
+        cursor.uses(Feature::AddressValue);
         let (name, generic, offset) = address(cursor)?;
         return Ok(InitValue::Address(Box::new(InitAddress {
             name,
@@ -242,7 +245,9 @@ fn value<'s>(cursor: &mut Cursor<'s>) -> Parse<InitValue<'s>> {
     match cursor.constant()? {
         Constant::Float(FloatLit::Single(bits)) => Ok(InitValue::Single(bits)),
         Constant::Float(FloatLit::Double(bits)) => Ok(InitValue::Double(bits)),
-        value if cursor.eat(Token::OpenParen)? => {
+        value if cursor.token == Token::OpenParen => {
+            cursor.uses(Feature::MaskedValue);
+            cursor.advance()?;
             let (name, generic, offset) = address(cursor)?;
             cursor.expect(Token::CloseParen, "`)` after the masked address")?;
             Ok(InitValue::Address(Box::new(InitAddress {
@@ -262,6 +267,7 @@ fn address<'s>(cursor: &mut Cursor<'s>) -> Parse<(Name<'s>, bool, i64)> {
         cursor.name("an initial value: a constant, or the name of a variable or function")?;
     let generic = name.text == "generic" && cursor.eat(Token::OpenParen)?;
     if generic {
+        cursor.uses(Feature::GenericValue);
         name = cursor.name("the name of a variable")?;
         cursor.expect(Token::CloseParen, "`)`")?;
     }

@@ -297,6 +297,12 @@ impl<'a> Body<'a> {
             | Symbol::Shared { offset }
             | Symbol::KernelParam { offset, .. } => u64::from(offset),
             Symbol::Function(function) => {
+                let kernel = self
+                    .declared
+                    .get(function as usize)
+                    .is_some_and(|it| it.entry);
+                let (version, target) = if kernel { ((3, 1), 35) } else { ((2, 1), 20) };
+                self.requires(name.pos, "the address of a function", target, version)?;
                 self.used.push((function, name));
                 function_address(function)
             }

@@ -145,8 +145,11 @@ impl<'a> Verifier<'a> {
             if param.name.text == "_" {
                 return invalid(param, "only a prototype's parameters have no names");
             }
-            if function.entry && param.dims.contains(&None) {
-                return invalid(param, "a kernel's parameter needs a size");
+            if param.dims.contains(&None) {
+                if function.entry {
+                    return invalid(param, "a kernel's parameter needs a size");
+                }
+                self.requires(param.name.pos, "a parameter without a size", (6, 0), 30)?;
             }
             if self.target < 20 && !function.entry && param.space == VarSpace::Param {
                 return invalid(param, "functions take registers alone below sm_20");
@@ -471,6 +474,7 @@ impl<'a> Verifier<'a> {
             VarSpace::Local | VarSpace::Param => {
                 no_initialiser(variable)?;
                 if variable.space == VarSpace::Param {
+                    self.requires(name.pos, "a .param variable of a body", (2, 0), 0)?;
                     parameter_type(variable.ty)?;
                 }
                 let shape = shape_of(variable)?;

@@ -135,15 +135,7 @@ impl<'a> Verifier<'a> {
                     false,
                 ),
                 Symbol::Function(function) => {
-                    if self.target < 20 {
-                        return fail(
-                            name.pos,
-                            SemanticError::RequiresTarget {
-                                what: "the address of a function as a value".to_owned(),
-                                target: 20,
-                            },
-                        );
-                    }
+                    self.requires(name.pos, "the address of a function as a value", (2, 1), 20)?;
                     self.used.push((function, name));
                     (function_address(function), true)
                 }

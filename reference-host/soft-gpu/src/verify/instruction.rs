@@ -192,6 +192,31 @@ fn emit<'a>(body: &mut Body<'a>, inst: Inst<'a>, rule: Rule, guarding: Guarding)
     }
 }
 
+/// Checks that a source of some version and target has `what`, which came with others.
+pub(super) fn requires(
+    (have_version, have_target): ((u32, u32), u32),
+    pos: Pos,
+    what: &str,
+    (version, target): ((u32, u32), u32),
+) -> Checked<()> {
+    let cause = if !has_come(have_version, version) {
+        let (major, minor) = version;
+        SemanticError::RequiresVersion {
+            what: what.to_owned(),
+            major,
+            minor,
+        }
+    } else if have_target < target {
+        SemanticError::RequiresTarget {
+            what: what.to_owned(),
+            target,
+        }
+    } else {
+        return Ok(());
+    };
+    fail(pos, cause)
+}
+
 impl<'a> Body<'a> {
     /// Checks that the module's target and version have `what`.
     pub(crate) fn requires(
@@ -201,22 +226,12 @@ impl<'a> Body<'a> {
         target: u32,
         version: (u32, u32),
     ) -> Checked<()> {
-        let cause = if !has_come(self.ast.version, version) {
-            let (major, minor) = version;
-            SemanticError::RequiresVersion {
-                what: what.to_owned(),
-                major,
-                minor,
-            }
-        } else if self.target < target {
-            SemanticError::RequiresTarget {
-                what: what.to_owned(),
-                target,
-            }
-        } else {
-            return Ok(());
-        };
-        fail(pos, cause)
+        requires(
+            (self.ast.version, self.target),
+            pos,
+            what,
+            (version, target),
+        )
     }
 
     /// The predicate of a guard.

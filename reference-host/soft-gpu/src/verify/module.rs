@@ -4,10 +4,10 @@ use hashbrown::HashMap;
 
 use super::body::sizes;
 use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
-use super::instruction::has_come;
+use super::instruction::{has_come, requires};
 use super::symbols::Scopes;
 use super::variable::KnownVariable;
-use crate::ast::{self, Item, Linkage, Name, VarSpace};
+use crate::ast::{self, Item, Linkage, Name, Pos, VarSpace};
 use crate::code::{Code, Function, NONE, Op, Runtime};
 use crate::error::{Location, PtxError, PtxErrorCause};
 use crate::module::{Entry, Module};
@@ -113,6 +113,10 @@ impl<'a> Verifier<'a> {
                 Unsupported::Declaration(".version 1.0 to 1.3".to_owned()),
             );
         }
+        for (feature, pos) in self.ast.features.iter() {
+            let (what, version, target) = feature.since();
+            self.requires(pos, what, version, target)?;
+        }
         if let Some((size, pos)) = self.ast.address_size {
             if size != 64 {
                 return fail(pos, SemanticError::AddressSize(size));
@@ -210,6 +214,22 @@ impl<'a> Verifier<'a> {
             };
         }
         Ok(())
+    }
+
+    /// Checks that version and target have `what`.
+    pub(crate) fn requires(
+        &self,
+        pos: Pos,
+        what: &str,
+        version: (u32, u32),
+        target: u32,
+    ) -> Checked<()> {
+        requires(
+            (self.ast.version, self.target),
+            pos,
+            what,
+            (version, target),
+        )
     }
 
     fn check_version(&self) -> Checked<()> {

@@ -3,7 +3,7 @@
 //! Source: PTX ISA, "Warp-level matrix load instruction" and the sections that follow it.
 
 use super::super::body::Body;
-use super::super::error::{Checked, SemanticError, fail};
+use super::super::error::{Checked, SemanticError, Unsupported, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use super::access::{cluster_space, space_of};
@@ -115,6 +115,10 @@ fn qualifiers<'a>(
 fn register<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32> {
     match operand.kind {
         OperandKind::Name(_) => body.source(operand, Type::B32),
+        OperandKind::NameOffset(..) => fail(
+            operand.pos,
+            Unsupported::Declaration("a register plus a number as a row of a matrix".to_owned()),
+        ),
         _ => wrong(operand, "a register"),
     }
 }

@@ -3,7 +3,7 @@
 //! Source: PTX ISA, `mov` and "Packing and Unpacking of vector types".
 
 use super::super::body::Body;
-use super::super::error::{Checked, SemanticError, fail};
+use super::super::error::{Checked, SemanticError, Unsupported, fail};
 use super::super::instruction::Inst;
 use super::super::operand::form;
 use crate::ast::{Operand, OperandKind};
@@ -41,7 +41,12 @@ pub(super) fn mov<'a>(body: &mut Body<'a>, inst: &Inst<'a>) -> Checked<()> {
 /// A 128-bit source, which must be a register.
 pub(super) fn source<'a>(body: &mut Body<'a>, operand: &Operand<'a>) -> Checked<u32> {
     match operand.kind {
-        OperandKind::Name(_) => body.source(operand, Type::B128),
+        OperandKind::Name(_) | OperandKind::NameOffset(..) => body.source(operand, Type::B128),
+        // ptxas takes it; how it widens stands nowhere.
+        OperandKind::Int(_) => fail(
+            operand.pos,
+            Unsupported::Declaration("an integer of 128 bits".to_owned()),
+        ),
         ref other => fail(
             operand.pos,
             SemanticError::OperandForm {

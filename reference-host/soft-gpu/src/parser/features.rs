@@ -24,6 +24,8 @@ pub(crate) enum Feature {
     MinBlocks,
     RequiredBlock,
     AbiPreserve,
+    PackedHalves,
+    WideType,
 }
 
 impl Feature {
@@ -48,6 +50,8 @@ impl Feature {
             Self::Alias => (".alias", (0, 0), 30),
             Self::MinBlocks => (".minnctapersm", (2, 0), 0),
             Self::RequiredBlock => (".reqntid", (2, 1), 0),
+            Self::PackedHalves => ("type .f16x2", (4, 2), 53),
+            Self::WideType => ("type .b128", (8, 3), 70),
             Self::AbiPreserve => (".abi_preserve", (0, 0), 80),
         }
     }

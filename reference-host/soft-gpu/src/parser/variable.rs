@@ -35,6 +35,11 @@ pub(super) fn nothing(cursor: &mut Cursor<'_>) -> Parse<bool> {
     if cursor.token != Token::Dot || !is_declarable(word) {
         return Ok(false);
     }
+    match word {
+        "f16x2" => cursor.uses(Feature::PackedHalves),
+        "b128" => cursor.uses(Feature::WideType),
+        _ => {}
+    }
     cursor.advance()?;
     cursor.expect(Token::Semicolon, "`;` after a type without a space")?;
     Ok(true)

@@ -119,6 +119,12 @@ impl<'a> Body<'a> {
         offset: i64,
         ty: Type,
     ) -> Checked<u32> {
+        if special(name.text, None).is_some() {
+            return fail(
+                operand.pos,
+                Unsupported::Declaration("a special register plus a number".to_owned()),
+            );
+        }
         let Symbol::Register { ty: declared, .. } = self.symbol(name)? else {
             return self.literal(operand, ty);
         };

@@ -143,9 +143,7 @@ pub(super) fn moved<'a>(body: &mut Body<'a>, from: &Operand<'a>, ty: Type) -> Ch
         return body.movable(from, ty);
     }
     match body.symbol(name)? {
-        Symbol::Register { .. } if !ty.is_float() || matches!(from.kind, OperandKind::Name(_)) => {
-            body.source(from, ty)
-        }
+        Symbol::Register { .. } => body.source(from, ty),
         symbol => body.address_of(name, symbol, offset, ty),
     }
 }

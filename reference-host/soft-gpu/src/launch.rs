@@ -154,12 +154,13 @@ pub(crate) fn launch_as(
     };
     let checked = config.checks != Checks::default();
     if config.threads > 1 && !checked && can_share(&module.code) && !uses_heap() {
+        let freed = memory.freed_only();
         let mut together = memory.together(&mut globals.global);
         let outcome = run_on_threads(
             module,
             entry,
             config,
-            &together,
+            (&together, &freed),
             &globals.constant,
             params,
             shared_bytes,

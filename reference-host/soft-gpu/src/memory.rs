@@ -122,6 +122,14 @@ impl<'a> Memory<'a> {
         self.freed.push((start, bytes));
     }
 
+    /// The same memory to name freed regions by, with nothing mapped.
+    pub(crate) fn freed_only<'f>(&self) -> Memory<'f> {
+        Memory {
+            regions: Vec::new(),
+            freed: self.freed.clone(),
+        }
+    }
+
     /// All of global memory, for several threads to work on.
     pub(crate) fn together<'t>(&'t mut self, globals: &'t mut [u8]) -> Together<'t> {
         let mut together = Together::default();
@@ -172,7 +180,7 @@ pub(crate) struct Spaces<'l, 'm> {
     pub(crate) shared: &'l mut [u8],
     pub(crate) heap: &'l mut Heap,
     pub(crate) output: &'l mut Output,
-    /// Global memory of a launch on several threads; then `memory`, `globals`, `heap` and `output` are empty.
+    /// Global memory of a launch on several threads; then `globals`, `heap` and `output` are empty, and `memory` only knows what was freed.
     pub(crate) together: Option<Sharing<'l, 'm>>,
 }
 

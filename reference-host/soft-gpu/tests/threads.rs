@@ -190,6 +190,41 @@ fn of_several_faults_the_first_block_counts() {
     }
 }
 
+/// What was unmapped is remembered on every thread.
+#[test]
+fn accesses_after_free_are_told_from_others() {
+    let module = Module::load(format!("{HEADER}{FAULTS}").as_bytes()).expect("good PTX");
+    let mut bytes = [0; 64];
+    let mut memory = Memory::new();
+    memory.map(0x1000, &mut bytes).expect("free addresses");
+    memory.note_freed(0x1040, 64);
+    let config = LaunchConfig {
+        grid: [1000, 1, 1],
+        block: [64, 1, 1],
+        threads: 4,
+        ..LaunchConfig::default()
+    };
+    let outcome = launch(
+        &module,
+        module.entry("k").expect("a kernel"),
+        &config,
+        &0x1000u64.to_le_bytes(),
+        &mut module.globals(),
+        &mut memory,
+    );
+    let Err(LaunchError::Fault(fault)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(matches!(
+        fault.kind,
+        FaultKind::UseAfterFree {
+            address: 0x1040,
+            bytes: 4,
+            ..
+        }
+    ));
+}
+
 #[test]
 fn threads_share_one_budget() {
     let endless = "

@@ -6,7 +6,7 @@ use super::cost;
 use super::file::all;
 use super::lanes::FULL;
 use super::mask::Mask;
-use super::squad::{Caller, Fragment, Frame, Squad};
+use super::squad::{Fragment, Frame, Squad};
 use crate::code::NONE;
 use crate::fault::FaultKind;
 use crate::limits::MAX_FRAME_BYTES;
@@ -85,12 +85,7 @@ impl Block<'_, '_> {
                 );
             }
         }
-        fragment.callers.push(Caller {
-            return_pc: fragment.pc + 1,
-            site,
-            frame: outer,
-        });
-        fragment.frame = frame;
+        fragment.enter(fragment.pc + 1, site, frame);
         Ok(function.start)
     }
 }

@@ -204,6 +204,9 @@ impl<T: Word> Window<'_, T> {
         if let Some(form) = self.form(slot, warps) {
             return Some(form);
         }
+        if !self.patterns {
+            return None;
+        }
         self.look_for_pattern(slot, warps)
     }
 

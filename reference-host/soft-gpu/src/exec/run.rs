@@ -408,7 +408,7 @@ impl Block<'_, '_> {
                             // Whoever is awaited had better run now.
                             fragment.pc = pc + 1;
                             self.gives_way = true;
-                            squad.park(fragment.clone());
+                            squad.yield_turn(fragment.clone());
                             return Ok(());
                         }
                     }
@@ -481,7 +481,7 @@ impl Block<'_, '_> {
                         pc = target;
                         continue 'frame;
                     }
-                    Op::Return => match fragment.callers.pop() {
+                    Op::Return => match fragment.leave() {
                         Some(caller) => {
                             if let Some(site) = code.sites.get(caller.site as usize) {
                                 for (warp, local) in squad.local.iter_mut().enumerate() {
@@ -494,7 +494,6 @@ impl Block<'_, '_> {
                                     );
                                 }
                             }
-                            fragment.frame = caller.frame;
                             pc = caller.return_pc;
                             continue 'frame;
                         }

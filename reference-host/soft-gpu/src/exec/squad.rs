@@ -65,6 +65,8 @@ pub(crate) struct Fragment {
     pub(crate) state: State,
     pub(crate) frame: Frame,
     pub(crate) callers: Vec<Caller>,
+    /// A digest of the callers: fragments in different calls are told apart without going through them, of which there may be thousands.
+    pub(crate) path: u64,
     pub(crate) last_turn: u64,
 }
 
@@ -101,6 +103,8 @@ pub(crate) struct Caller {
     pub(crate) return_pc: u32,
     pub(crate) site: u32,
     pub(crate) frame: Frame,
+    /// The digest of its own callers.
+    pub(crate) path: u64,
 }
 
 /// Blocks that a fragment may enter while others are ready.
@@ -196,6 +200,7 @@ impl Squad {
             state: State::Ready,
             frame,
             callers: Vec::new(),
+            path: 0,
             last_turn: 0,
         }
     }
@@ -353,6 +358,13 @@ impl Squad {
         self.patience < PATIENCE && others.all(|other| fragment.priority() <= other.priority())
     }
 
+    /// Puts a fragment back that can only wait: whichever has waited longest is next.
+    pub(crate) fn yield_turn(&mut self, mut fragment: Fragment) {
+        fragment.last_turn = self.turn;
+        self.patience = PATIENCE;
+        self.park(fragment);
+    }
+
     /// Puts a fragment back.
     pub(crate) fn park(&mut self, fragment: Fragment) {
         self.fragments.push(fragment);
@@ -422,7 +434,32 @@ impl Fragment {
 
     /// Whether both stand at the same place of the same calls.
     fn is_with(&self, other: &Self) -> bool {
-        self.pc == other.pc && self.frame == other.frame && self.callers == other.callers
+        self.pc == other.pc
+            && self.path == other.path
+            && self.frame == other.frame
+            && self.callers == other.callers
+    }
+
+    /// Goes into a function, to return to `return_pc`.
+    pub(crate) fn enter(&mut self, return_pc: u32, site: u32, frame: Frame) {
+        self.callers.push(Caller {
+            return_pc,
+            site,
+            frame: self.frame,
+            path: self.path,
+        });
+        let call = u64::from(site) << 32 | u64::from(return_pc);
+        let mixed = (self.path ^ call).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        self.path = (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        self.frame = frame;
+    }
+
+    /// Comes back from a function; the caller that it returns to, or nothing where it ran the kernel itself.
+    pub(crate) fn leave(&mut self) -> Option<Caller> {
+        let caller = self.callers.pop()?;
+        self.path = caller.path;
+        self.frame = caller.frame;
+        Some(caller)
     }
 }
 

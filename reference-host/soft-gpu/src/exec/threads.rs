@@ -70,7 +70,7 @@ pub(crate) fn run_on_threads(
     module: &Module,
     entry: &Entry,
     config: &LaunchConfig,
-    together: &Together<'_>,
+    (together, freed): (&Together<'_>, &Memory<'_>),
     constants: &[u8],
     params: &[u8],
     shared_bytes: usize,
@@ -90,7 +90,7 @@ pub(crate) fn run_on_threads(
         let mut params = params.to_vec();
         let mut constants = constants.to_vec();
         let spaces = Spaces {
-            memory: &mut Memory::new(),
+            memory: &mut freed.freed_only(),
             globals: &mut [],
             constants: &mut constants,
             params: &mut params,

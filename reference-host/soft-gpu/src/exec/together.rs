@@ -43,7 +43,7 @@ struct Chunk<'a> {
     words: OnceLock<Parts<'a>>,
 }
 
-/// A chunk as words, in at most two parts.
+/// A chunk as words, in at most three parts, none of which ends within a word that goes on in the next.
 type Parts<'a> = Vec<Part<'a>>;
 
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub(crate) struct Sharing<'l, 'a> {
     pub(crate) together: &'l Together<'a>,
     /// What this thread holds of each chunk.
     held: Vec<Held<'l, 'a>>,
+    /// Chunks of which it may hold something: there may be many more that it does not.
+    holding: Vec<usize>,
 }
 
 /// What keeps a chunk from becoming words.
@@ -89,7 +91,11 @@ const LEAST_SHIFT: u32 = 12;
 impl<'l, 'a> Sharing<'l, 'a> {
     pub(crate) fn new(together: &'l Together<'a>) -> Self {
         let held = together.chunks.iter().map(|_| Held::Nothing).collect();
-        Self { together, held }
+        Self {
+            together,
+            held,
+            holding: Vec::new(),
+        }
     }
 
     /// The chunk around an address, if it may be read as it is: its first address and its bytes.
@@ -144,6 +150,7 @@ impl<'l, 'a> Sharing<'l, 'a> {
         };
         if there {
             self.held[at] = held;
+            self.holding.push(at);
         }
     }
 
@@ -175,29 +182,37 @@ impl<'l, 'a> Sharing<'l, 'a> {
 
     #[cold]
     fn release(&mut self) {
-        self.held.fill_with(|| Held::Nothing);
+        for at in self.holding.drain(..) {
+            self.held[at] = Held::Nothing;
+        }
     }
 }
 
-/// A chunk as words.
+/// A chunk as words: those that lie in place as a whole, and copies of what is before and behind them; else all copied.
 fn parts(start: u64, bytes: &mut [u8]) -> Parts<'_> {
-    let whole = (bytes.len() as u64 / WORD * WORD) as usize;
-    let (body, rest) = bytes.split_at_mut(whole);
-    let in_place = start.is_multiple_of(WORD) && body.as_ptr().addr().is_multiple_of(8);
+    let before = (start.wrapping_neg() % WORD) as usize;
+    let in_place = bytes.as_ptr().addr().wrapping_add(before).is_multiple_of(8);
+    let before = if in_place { before } else { bytes.len() };
+    let (head, rest) = bytes.split_at_mut(before.min(bytes.len()));
+    let (body, tail) = rest.split_at_mut(rest.len() / WORD as usize * WORD as usize);
+    let body_start = start + head.len() as u64;
+    let tail_start = body_start + body.len() as u64;
     let mut parts = Vec::new();
-    if in_place && !body.is_empty() {
+    if !head.is_empty() {
+        parts.push(Part::copied(start, head));
+    }
+    if !body.is_empty() {
+        let bytes = body.len() as u64;
         if let Ok(words) = <[AtomicU64]>::mut_from_bytes(body) {
             parts.push(Part {
-                start,
-                bytes: whole as u64,
+                start: body_start,
+                bytes,
                 words: Words::InPlace(words),
             });
         }
-    } else if !body.is_empty() {
-        parts.push(Part::copied(start, body));
     }
-    if !rest.is_empty() {
-        parts.push(Part::copied(start + whole as u64, rest));
+    if !tail.is_empty() {
+        parts.push(Part::copied(tail_start, tail));
     }
     parts
 }
@@ -435,5 +450,73 @@ fn mask(bytes: u32) -> u64 {
         2 => 0xFFFF,
         4 => 0xFFFF_FFFF,
         _ => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{OnceLock, RwLock};
+
+    use super::{Chunk, Region, Together, parts};
+
+    /// Every aligned access of a chunk of any size, at any address, whose bytes lie anywhere, finds its bytes, and what is written goes back.
+    #[test]
+    fn words_are_whole_wherever_a_chunk_begins_and_ends() {
+        let mut buffer = [0u64; 8];
+        for start in 0x1000..0x1008u64 {
+            for skew in 0..8 {
+                for size in 1..40usize {
+                    let bytes = &mut zerocopy::IntoBytes::as_mut_bytes(&mut buffer)[skew..][..size];
+                    for (at, byte) in (0..).zip(bytes.iter_mut()) {
+                        *byte = at;
+                    }
+                    let mut expected = bytes.to_vec();
+                    let together = Together {
+                        regions: vec![Region {
+                            start,
+                            bytes: size as u64,
+                            shift: 12,
+                            first: 0,
+                        }],
+                        chunks: vec![Chunk {
+                            start,
+                            plain: RwLock::new(None),
+                            words: OnceLock::from(parts(start, bytes)),
+                        }],
+                        ..Together::default()
+                    };
+                    for width in [1, 2, 4, 8u32] {
+                        for address in start - 8..start + size as u64 + 8 {
+                            if !address.is_multiple_of(u64::from(width)) {
+                                continue;
+                            }
+                            let offset = address.wrapping_sub(start) as usize;
+                            let there = offset
+                                .checked_add(width as usize)
+                                .and_then(|end| expected.get_mut(offset..end));
+                            let was = there.as_deref().map(|bytes| {
+                                bytes
+                                    .iter()
+                                    .rev()
+                                    .fold(0, |value, byte| value << 8 | u64::from(*byte))
+                            });
+                            let what = format!("{width} at {address:#x} of {size} from {start:#x}");
+                            assert_eq!(together.load(address, width), was, "{what}");
+                            let new = 0x0102_0304_0506_0708u64.wrapping_mul(offset as u64 | 1);
+                            assert_eq!(
+                                together.store(address, width, new).is_some(),
+                                was.is_some()
+                            );
+                            if let Some(bytes) = there {
+                                bytes.copy_from_slice(&new.to_le_bytes()[..width as usize]);
+                            }
+                        }
+                    }
+                    together.finish();
+                    let bytes = &zerocopy::IntoBytes::as_bytes(&buffer)[skew..][..size];
+                    assert_eq!(bytes, expected);
+                }
+            }
+        }
     }
 }

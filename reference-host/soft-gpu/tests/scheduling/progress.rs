@@ -163,3 +163,54 @@ fn barriers_of_some_warps_while_another_spins() {
         }
     }
 }
+
+/// Two warps hand each other the turn 100 times through barriers in memory: whoever tries in vain lets the other run at once.
+#[test]
+fn warps_that_wait_in_turn() {
+    for first in [0, 1] {
+        let code = format!(
+            "setp.ne.u32 %p1, %t, 0; mov.u32 %r5, gates; @%p1 bra READY;\n\
+             mbarrier.init.shared.b64 [%r5], 32; mbarrier.init.shared.b64 [%r5+8], 32;\n\
+             READY: bar.sync 0; mov.u32 %r1, 0; shr.u32 %r2, %t, 5; setp.eq.u32 %p2, %r2, {first}; @%p2 bra SERVE;\n\
+             RETURN: and.b32 %r3, %r1, 1; GET: mbarrier.try_wait.parity.shared.b64 %p3, [%r5], %r3; @!%p3 bra GET;\n\
+             mbarrier.arrive.shared.b64 _, [%r5+8]; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra RETURN; bra END;\n\
+             SERVE: and.b32 %r3, %r1, 1; mbarrier.arrive.shared.b64 _, [%r5];\n\
+             BACK: mbarrier.try_wait.parity.shared.b64 %p3, [%r5+8], %r3; @!%p3 bra BACK;\n\
+             add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra SERVE; END: st.global.u32 [%mine], %r1;"
+        );
+        let mut kernel = Kernel::new(".shared .align 8 .b8 gates[16];", &code).block(64);
+        // A warp that tried thousands of times in vain would need several times as much.
+        kernel.config.instruction_budget = 1 << 17;
+        assert_eq!(kernel.run(64), [100; 64]);
+    }
+}
+
+/// Lanes deep in calls that differ are told apart in no time, so that the watchdog's budget stands for time there too.
+#[test]
+fn lanes_deep_in_different_calls() {
+    let sites: String = (0..32)
+        .map(|at| format!("S{at}: call spin; bra END;\n"))
+        .collect();
+    let names: Vec<String> = (0..32).map(|at| format!("S{at}")).collect();
+    let functions = format!(
+        ".func spin() {{ L: bra L; }}
+         .func deep(.param .b32 n) {{ .reg .b32 %n, %t; .reg .pred %p; ld.param.b32 %n, [n]; setp.eq.u32 %p, %n, 0; @%p bra LAST; sub.u32 %n, %n, 1;
+         {{ .param .b32 a; st.param.b32 [a], %n; call deep, (a); }} ret;
+         LAST: mov.u32 %t, %laneid; T: .branchtargets {}; brx.idx %t, T; {sites} END: ret; }}",
+        names.join(",")
+    );
+    let time = |depth: u32| {
+        let code = format!(
+            "{{ .param .b32 a; mov.u32 %r1, {depth}; st.param.b32 [a], %r1; call deep, (a); }}"
+        );
+        let mut kernel = Kernel::new(&functions, &code).block(32);
+        kernel.config.instruction_budget = 1 << 25;
+        let start = std::time::Instant::now();
+        let fault = kernel.fault(1);
+        assert_eq!(fault.kind, soft_gpu::FaultKind::BudgetExhausted(1 << 25));
+        start.elapsed()
+    };
+    // It was hundreds of times as long when calls were compared one by one.
+    let (shallow, deep) = (time(1), time(2000));
+    assert!(deep < 40 * shallow, "{deep:?}, {shallow:?}");
+}

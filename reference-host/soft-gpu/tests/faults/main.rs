@@ -9,6 +9,7 @@ mod access;
 mod harness;
 mod runtime;
 mod sanitizer;
+mod warps;
 
 use soft_gpu::{Awaited, ConfigError, FaultKind, LaunchError, Nearest, Wait};
 

@@ -214,3 +214,19 @@ fn lanes_deep_in_different_calls() {
     let (shallow, deep) = (time(1), time(2000));
     assert!(deep < 40 * shallow, "{deep:?}, {shallow:?}");
 }
+
+/// Half of each warp waits for the other half, which the last warp's reaches first: a warp that is complete releases no lanes of others.
+#[test]
+fn warps_are_synchronised_each_for_itself() {
+    let code = "and.b32 %r1, %t, 31; shr.u32 %r2, %t, 5; mov.u32 %r3, cells; mad.lo.u32 %r3, %r2, 4, %r3; setp.ge.u32 %p1, %r1, 16; @%p1 bra SLOW;\n\
+        bar.warp.sync -1; ld.volatile.shared.u32 %r5, [%r3]; bra END;\n\
+        COME: st.volatile.shared.u32 [%r3], 7; bar.warp.sync -1; mov.u32 %r5, 9; bra END;\n\
+        SLOW: sub.u32 %r4, 4, %r2; mul.lo.u32 %r4, %r4, 50;\n\
+        LOOP: sub.u32 %r4, %r4, 1; setp.eq.u32 %p2, %r4, 0; @%p2 bra COME; bra LOOP;\n\
+        END: st.global.u32 [%mine], %r5;";
+    let expected: Vec<u32> = (0..128)
+        .map(|thread| if thread % 32 < 16 { 7 } else { 9 })
+        .collect();
+    let mut kernel = Kernel::new(".shared .u32 cells[4];", code).block(128);
+    assert_eq!(kernel.run(128), expected);
+}

@@ -4,12 +4,12 @@
 
 use super::access::{SquadView, decode, in_a_row, squad_form};
 use super::bits_of;
+use super::file::Row;
 use super::form::{Form, HALF};
 use super::lanes::{LANES, Registers};
 use super::load::{part, words32};
 use super::mask::WARPS;
 use super::store::{part as part_mut, words32 as put_words};
-use super::together::Together;
 use crate::code::{Access, Code, Element, Space};
 
 impl SquadView<'_, '_, '_> {
@@ -73,53 +73,79 @@ impl SquadView<'_, '_, '_> {
         }
         let first = warps.trailing_zeros() as usize;
         let start = form.of_warp(first).low;
-        let Some((base, region)) = self.spaces.readable(access.space, start) else {
-            return self
-                .together(access.space, start, false)
-                .is_some_and(|together| load_words_together(registers, d, &form, together));
-        };
-        // Offsets in the region.
-        let form = Form {
-            low: form.low.wrapping_sub(base),
-            high: form.high.wrapping_sub(base),
-            ..form
-        };
+        let there = self.spaces.readable(access.space, start);
+        there.is_some_and(|(base, region)| load_words_of(registers, d, form, base, region))
+            || self.spaces.together.is_some()
+                && self.load_words_shared(registers, d, &form, access.space)
+    }
+
+    /// The same in memory that threads share, chunk by chunk.
+    #[inline(never)]
+    fn load_words_shared(
+        &mut self,
+        registers: &mut Registers<'_>,
+        d: u32,
+        form: &Form<u64>,
+        space: Space,
+    ) -> bool {
+        let warps = registers.touched;
         if form.step == 0 {
-            return load_flat_words(registers, d, &form, region);
+            let mut words = [[0; 2]; WARPS];
+            for warp in bits_of(warps) {
+                let at = form.of_warp(warp);
+                for (word, address) in words[warp].iter_mut().zip([at.low, at.high]) {
+                    let read = self.together(space, address, false);
+                    let found = match read {
+                        Some(together) => together.load(address, 4).map(|word| word as u32),
+                        None => self
+                            .spaces
+                            .readable(space, address)
+                            .and_then(|(base, chunk)| {
+                                let bytes = part(chunk, address.wrapping_sub(base), WORD)?;
+                                Some(decode(Element::B32, bytes) as u32)
+                            }),
+                    };
+                    let Some(found) = found else { return false };
+                    *word = found;
+                }
+            }
+            put_flat_words(registers, d, &words);
+            return true;
         }
         if form.step != WORD {
             return false;
         }
         let file = &mut registers.r32;
         let rows = &mut file.rows[d as usize * file.warps..][..file.warps];
-        if let Some((first, count)) = in_a_row(&form, warps) {
-            let start = form.of_warp(first).low;
-            let Some(bytes) = part(region, start, count as u64 * ROW) else {
-                return false;
-            };
-            for (row, bytes) in rows[first..].iter_mut().zip(bytes.as_chunks::<128>().0) {
-                words32::<LANES>(&mut row.0, bytes);
-            }
+        if let Some((first, count)) = in_a_row(form, warps)
+            && let start = form.of_warp(first).low
+            && let Some(together) = self.together(space, start, false)
+            && together.load_rows(start, &mut rows[first..first + count])
+        {
             file.lanes_only(d, warps);
             return true;
         }
-        let halves = |warp: usize| {
-            let form = form.of_warp(warp);
-            Some([
-                part(region, form.low, ROW / 2)?,
-                part(region, form.high, ROW / 2)?,
-            ])
-        };
-        // Nothing is written before all is known to be there.
-        if !bits_of(warps).all(|warp| halves(warp).is_some()) {
-            return false;
-        }
         for warp in bits_of(warps) {
-            if let (Some(halves), [low, high]) =
-                (halves(warp), rows[warp].0.as_chunks_mut::<HALF>().0)
-            {
-                words32::<HALF>(low, halves[0]);
-                words32::<HALF>(high, halves[1]);
+            let at = form.of_warp(warp);
+            let halves = rows[warp].0.as_chunks_mut::<HALF>().0;
+            for (half, start) in halves.iter_mut().zip([at.low, at.high]) {
+                let done = match self.together(space, start, false) {
+                    Some(together) => together.load32s(start, half),
+                    None => self
+                        .spaces
+                        .readable(space, start)
+                        .is_some_and(|(base, chunk)| {
+                            let bytes = part(chunk, start.wrapping_sub(base), ROW / 2);
+                            bytes.is_some_and(|bytes| {
+                                words32::<HALF>(half, bytes);
+                                true
+                            })
+                        }),
+                };
+                if !done {
+                    // Lanes of the register that have been overwritten are loaded again.
+                    return false;
+                }
             }
         }
         file.lanes_only(d, warps);
@@ -148,50 +174,155 @@ impl SquadView<'_, '_, '_> {
         file.spread(source, warps);
         let rows = &file.rows[source as usize * file.warps..][..file.warps];
         let start = form.of_warp(warps.trailing_zeros() as usize).low;
-        let Some((base, region)) = self.spaces.region(access.space, start, true) else {
-            return self
-                .together(access.space, start, true)
-                .is_some_and(|together| {
-                    in_a_row(&form, warps).is_some_and(|(first, count)| {
-                        together.store_rows(start, &rows[first..first + count])
-                    })
-                });
-        };
-        let form = Form {
-            low: form.low.wrapping_sub(base),
-            high: form.high.wrapping_sub(base),
-            ..form
-        };
-        if let Some((first, count)) = in_a_row(&form, warps) {
-            let start = form.of_warp(first).low;
-            let Some(bytes) = part_mut(region, start, count as u64 * ROW) else {
-                return false;
-            };
-            for (row, bytes) in rows[first..].iter().zip(bytes.as_chunks_mut::<128>().0) {
-                put_words::<LANES>(bytes, &row.0);
-            }
+        let there = self.spaces.region(access.space, start, true);
+        there.is_some_and(|(base, region)| store_words_in(rows, warps, form, base, region))
+            || self.spaces.together.is_some()
+                && self.store_words_shared(rows, warps, &form, access.space)
+    }
+
+    /// The same in memory that threads share, chunk by chunk.
+    #[inline(never)]
+    fn store_words_shared(
+        &mut self,
+        rows: &[Row<u32>],
+        warps: u32,
+        form: &Form<u64>,
+        space: Space,
+    ) -> bool {
+        if let Some((first, count)) = in_a_row(form, warps)
+            && let start = form.of_warp(first).low
+            && let Some(together) = self.together(space, start, true)
+            && together.store_rows(start, &rows[first..first + count])
+        {
             return true;
         }
-        let mut there = |first: u64| part_mut(&mut *region, first, ROW / 2).is_some();
-        let all = bits_of(warps).all(|warp| {
-            let form = form.of_warp(warp);
-            there(form.low) && there(form.high)
-        });
-        if !all {
-            return false;
-        }
-        // Lanes write in order, should the places overlap.
         for warp in bits_of(warps) {
             let at = form.of_warp(warp);
             let halves = rows[warp].0.as_chunks::<HALF>().0;
-            for (start, lanes) in [at.low, at.high].into_iter().zip(halves) {
-                if let Some(bytes) = part_mut(region, start, ROW / 2) {
-                    put_words::<HALF>(bytes, lanes);
+            for (half, start) in halves.iter().zip([at.low, at.high]) {
+                let done = match self.together(space, start, true) {
+                    Some(together) => together.store32s(start, half),
+                    None => {
+                        let there = self.spaces.region(space, start, true);
+                        there.is_some_and(|(base, chunk)| {
+                            let bytes = part_mut(chunk, start.wrapping_sub(base), ROW / 2);
+                            bytes.is_some_and(|bytes| {
+                                put_words::<HALF>(bytes, half);
+                                true
+                            })
+                        })
+                    }
+                };
+                if !done {
+                    // What has been stored is stored again, lane by lane.
+                    return false;
                 }
             }
         }
         true
     }
+}
+
+/// Loads a word for every lane along a pattern of addresses from a region; whether it could.
+#[inline(always)]
+fn load_words_of(
+    registers: &mut Registers<'_>,
+    d: u32,
+    form: Form<u64>,
+    base: u64,
+    region: &[u8],
+) -> bool {
+    let warps = registers.touched;
+    // Offsets in the region.
+    let form = Form {
+        low: form.low.wrapping_sub(base),
+        high: form.high.wrapping_sub(base),
+        ..form
+    };
+    if form.step == 0 {
+        return load_flat_words(registers, d, &form, region);
+    }
+    if form.step != WORD {
+        return false;
+    }
+    let file = &mut registers.r32;
+    let rows = &mut file.rows[d as usize * file.warps..][..file.warps];
+    if let Some((first, count)) = in_a_row(&form, warps) {
+        let start = form.of_warp(first).low;
+        let Some(bytes) = part(region, start, count as u64 * ROW) else {
+            return false;
+        };
+        for (row, bytes) in rows[first..].iter_mut().zip(bytes.as_chunks::<128>().0) {
+            words32::<LANES>(&mut row.0, bytes);
+        }
+        file.lanes_only(d, warps);
+        return true;
+    }
+    let halves = |warp: usize| {
+        let form = form.of_warp(warp);
+        Some([
+            part(region, form.low, ROW / 2)?,
+            part(region, form.high, ROW / 2)?,
+        ])
+    };
+    // Nothing is written before all is known to be there.
+    if !bits_of(warps).all(|warp| halves(warp).is_some()) {
+        return false;
+    }
+    for warp in bits_of(warps) {
+        if let (Some(halves), [low, high]) = (halves(warp), rows[warp].0.as_chunks_mut::<HALF>().0)
+        {
+            words32::<HALF>(low, halves[0]);
+            words32::<HALF>(high, halves[1]);
+        }
+    }
+    file.lanes_only(d, warps);
+    true
+}
+
+/// Stores rows of words along a pattern of addresses to a region; whether it could.
+#[inline(always)]
+fn store_words_in(
+    rows: &[Row<u32>],
+    warps: u32,
+    form: Form<u64>,
+    base: u64,
+    region: &mut [u8],
+) -> bool {
+    let form = Form {
+        low: form.low.wrapping_sub(base),
+        high: form.high.wrapping_sub(base),
+        ..form
+    };
+    if let Some((first, count)) = in_a_row(&form, warps) {
+        let start = form.of_warp(first).low;
+        let Some(bytes) = part_mut(region, start, count as u64 * ROW) else {
+            return false;
+        };
+        for (row, bytes) in rows[first..].iter().zip(bytes.as_chunks_mut::<128>().0) {
+            put_words::<LANES>(bytes, &row.0);
+        }
+        return true;
+    }
+    let mut there = |first: u64| part_mut(&mut *region, first, ROW / 2).is_some();
+    let all = bits_of(warps).all(|warp| {
+        let form = form.of_warp(warp);
+        there(form.low) && there(form.high)
+    });
+    if !all {
+        return false;
+    }
+    // Lanes write in order, should the places overlap.
+    for warp in bits_of(warps) {
+        let at = form.of_warp(warp);
+        let halves = rows[warp].0.as_chunks::<HALF>().0;
+        for (start, lanes) in [at.low, at.high].into_iter().zip(halves) {
+            if let Some(bytes) = part_mut(region, start, ROW / 2) {
+                put_words::<HALF>(bytes, lanes);
+            }
+        }
+    }
+    true
 }
 
 /// Loads one word for each half of each warp; whether all are there.
@@ -230,9 +361,10 @@ fn load_flat_words(
 #[inline(always)]
 fn put_flat_words(registers: &mut Registers<'_>, d: u32, words: &[[u32; 2]; WARPS]) {
     let warps = registers.touched;
-    if warps & (warps - 1) == 0 {
-        let [low, high] = words[warps.trailing_zeros() as usize % WARPS];
-        registers.r32.put_form(d, warps, Form::flat(low, high));
+    let first = words[warps.trailing_zeros() as usize % WARPS];
+    if bits_of(warps).all(|warp| words[warp] == first) {
+        let form = Form::flat(first[0], first[1]);
+        registers.r32.put_form(d, warps, form);
         return;
     }
     for warp in bits_of(warps) {
@@ -240,40 +372,6 @@ fn put_flat_words(registers: &mut Registers<'_>, d: u32, words: &[[u32; 2]; WARP
         Form::flat(low, high).write(registers.r32.row(d, warp));
     }
     registers.r32.lanes_only(d, warps);
-}
-
-/// Loads words along a pattern from memory that threads share; whether it was one.
-#[inline(always)]
-fn load_words_together(
-    registers: &mut Registers<'_>,
-    d: u32,
-    form: &Form<u64>,
-    together: &Together<'_>,
-) -> bool {
-    let warps = registers.touched;
-    if form.step == 0 {
-        let word = |address| together.load(address, WORD as u32).map(|word| word as u32);
-        let mut words = [[0; 2]; WARPS];
-        for warp in bits_of(warps) {
-            let at = form.of_warp(warp);
-            let (Some(low), Some(high)) = (word(at.low), word(at.high)) else {
-                return false;
-            };
-            words[warp] = [low, high];
-        }
-        put_flat_words(registers, d, &words);
-        return true;
-    }
-    let Some((first, count)) = in_a_row(form, warps) else {
-        return false;
-    };
-    let file = &mut registers.r32;
-    let rows = &mut file.rows[d as usize * file.warps..][first..first + count];
-    if !together.load_rows(form.of_warp(first).low, rows) {
-        return false;
-    }
-    file.lanes_only(d, warps);
-    true
 }
 
 /// Bytes of a word.

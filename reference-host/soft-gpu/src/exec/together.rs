@@ -6,8 +6,8 @@
 //! 8 bytes never tears, and atomics of all widths agree. [`zerocopy`] sees the mapped bytes as such words in place; what does
 //! not lie on 8-byte boundaries is copied and copied back.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use zerocopy::FromBytes;
 
@@ -21,7 +21,7 @@ pub(crate) struct Together<'a> {
     regions: Vec<Region>,
     /// The chunks of all regions, in the order of their addresses.
     chunks: Vec<Chunk<'a>>,
-    /// Threads that wait for others to let go of a chunk.
+    /// How many threads wait for others to let go of a chunk.
     waiting: AtomicU32,
 }
 
@@ -38,6 +38,8 @@ struct Region {
 #[derive(Debug)]
 struct Chunk<'a> {
     start: u64,
+    /// Somebody waits for others to let go of it.
+    wanted: AtomicBool,
     /// The chunk as it is, until it becomes words.
     plain: RwLock<Option<&'a mut [u8]>>,
     words: OnceLock<Parts<'a>>,
@@ -86,7 +88,7 @@ const WORD: u64 = 8;
 const MOST_CHUNKS: u64 = 64;
 
 /// Least bytes of a chunk, as a power of two.
-const LEAST_SHIFT: u32 = 12;
+const LEAST_SHIFT: u32 = 16;
 
 impl<'l, 'a> Sharing<'l, 'a> {
     pub(crate) fn new(together: &'l Together<'a>) -> Self {
@@ -135,6 +137,10 @@ impl<'l, 'a> Sharing<'l, 'a> {
         }
         // What it has now may be what is in the way.
         self.held[at] = Held::Nothing;
+        if chunk.wanted.load(Ordering::Relaxed) {
+            // Others would wait on and on while it is had again and again.
+            return self.make_words(at);
+        }
         let held = if write {
             chunk.plain.try_write().ok().map(Held::Alone)
         } else {
@@ -154,37 +160,53 @@ impl<'l, 'a> Sharing<'l, 'a> {
         }
     }
 
+    /// Makes words of a chunk as soon as others have let go of it.
     #[cold]
     fn make_words(&mut self, at: usize) {
-        // Those whom this thread waits for may wait for it.
-        self.release();
-        let Chunk {
-            start,
-            plain,
-            words,
-        } = &self.together.chunks[at];
-        self.together.waiting.fetch_add(1, Ordering::Relaxed);
-        if let Ok(mut plain) = plain.write()
-            && let Some(bytes) = plain.take()
-        {
-            words.get_or_init(|| parts(*start, bytes));
+        let together = self.together;
+        let chunk = &together.chunks[at];
+        chunk.wanted.store(true, Ordering::Relaxed);
+        together.waiting.fetch_add(1, Ordering::Relaxed);
+        while chunk.words.get().is_none() {
+            match chunk.plain.try_write() {
+                Ok(mut plain) => {
+                    if let Some(bytes) = plain.take() {
+                        chunk.words.get_or_init(|| parts(chunk.start, bytes));
+                    }
+                }
+                Err(TryLockError::WouldBlock) => {
+                    // Those whom this thread waits for may wait for it.
+                    self.let_go();
+                    std::thread::yield_now();
+                }
+                Err(TryLockError::Poisoned(_)) => break,
+            }
         }
-        self.together.waiting.fetch_sub(1, Ordering::Relaxed);
+        together.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Lets go of what others may wait for.
+    /// Lets go of what others wait for, if any does.
     #[inline(always)]
     pub(crate) fn give_way(&mut self) {
         if self.together.waiting.load(Ordering::Relaxed) != 0 {
-            self.release();
+            self.let_go();
         }
     }
 
     #[cold]
-    fn release(&mut self) {
-        for at in self.holding.drain(..) {
-            self.held[at] = Held::Nothing;
-        }
+    fn let_go(&mut self) {
+        let Self {
+            together,
+            held,
+            holding,
+        } = self;
+        holding.retain(|&at| {
+            let keep = !together.chunks[at].wanted.load(Ordering::Relaxed);
+            if !keep {
+                held[at] = Held::Nothing;
+            }
+            keep
+        });
     }
 }
 
@@ -241,7 +263,7 @@ impl<'a> Together<'a> {
         if size == 0 {
             return;
         }
-        let shift = (size / MOST_CHUNKS + 1)
+        let shift = (size / MOST_CHUNKS)
             .next_power_of_two()
             .trailing_zeros()
             .max(LEAST_SHIFT);
@@ -258,6 +280,7 @@ impl<'a> Together<'a> {
             let (chunk, rest) = bytes.split_at_mut((room as usize).min(bytes.len()));
             self.chunks.push(Chunk {
                 start: at,
+                wanted: AtomicBool::new(false),
                 plain: RwLock::new(Some(chunk)),
                 words: OnceLock::new(),
             });
@@ -332,6 +355,19 @@ impl<'a> Together<'a> {
                 let word = u64::from_le(word.load(Ordering::Acquire));
                 *pair = [word as u32, (word >> 32) as u32];
             }
+        }
+        true
+    }
+
+    /// Loads the words of consecutive lanes; whether it could.
+    #[inline(always)]
+    pub(crate) fn load32s<const N: usize>(&self, address: u64, lanes: &mut [u32; N]) -> bool {
+        let Some(words) = self.words(address, N / 2) else {
+            return false;
+        };
+        for (pair, word) in lanes.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+            let word = u64::from_le(word.load(Ordering::Acquire));
+            *pair = [word as u32, (word >> 32) as u32];
         }
         true
     }
@@ -457,7 +493,7 @@ fn mask(bytes: u32) -> u64 {
 mod tests {
     use std::sync::{OnceLock, RwLock};
 
-    use super::{Chunk, Region, Together, parts};
+    use super::{AtomicBool, Chunk, Region, Together, parts};
 
     /// Every aligned access of a chunk of any size, at any address, whose bytes lie anywhere, finds its bytes, and what is written goes back.
     #[test]
@@ -480,6 +516,7 @@ mod tests {
                         }],
                         chunks: vec![Chunk {
                             start,
+                            wanted: AtomicBool::new(false),
                             plain: RwLock::new(None),
                             words: OnceLock::from(parts(start, bytes)),
                         }],

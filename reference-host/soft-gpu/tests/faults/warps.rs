@@ -41,6 +41,18 @@ const PLACES: [Place; 7] = [
     ),
 ];
 
+/// Guards, and which warps and lanes they let through.
+type Guard = (&'static str, fn(u32, u32) -> bool);
+
+const GUARDS: [Guard; 3] = [
+    ("", |_, _| true),
+    ("setp.ne.u32 %p1, %r2, 9; @%p1 ", |_, lane| lane != 9),
+    (
+        "and.b32 %r6, %r1, 1; setp.eq.u32 %p1, %r6, 1; @%p1 ",
+        |warp, _| warp % 2 == 1,
+    ),
+];
+
 #[test]
 fn the_first_thread_out_of_bounds_is_named() {
     for (place, offset) in PLACES {
@@ -48,16 +60,17 @@ fn the_first_thread_out_of_bounds_is_named() {
         let most = (0..THREADS).map(offset).max().unwrap_or(0) + 4;
         for access in ["ld.global.u32 %r5, [%u1]", "st.global.u32 [%u1], %t"] {
             // Lanes before the one that runs it decide nothing.
-            for guard in ["", "setp.ne.u32 %p1, %r2, 9; @%p1 "] {
+            for (guard, active) in GUARDS {
                 let code = format!(
                     "shr.u32 %r1, %t, 5; and.b32 %r2, %t, 31; {place} cvt.u64.u32 %u1, %r3; add.u64 %u1, %u1, %data; {guard}{access};"
                 );
-                let active = |thread: &u32| guard.is_empty() || thread % 32 != 9;
                 for bytes in [4, most / 3, most / 2 + 20, most - 40, most - 4, most] {
                     let bytes = bytes / 4 * 4;
                     let mut values = vec![0; bytes as usize];
                     let outcome = Kernel::new("", &code).block(THREADS).try_run(&mut values);
-                    let bad = (0..THREADS).filter(active).find(|&t| offset(t) + 4 > bytes);
+                    let bad = (0..THREADS)
+                        .filter(|t| active(t / 32, t % 32))
+                        .find(|&t| offset(t) + 4 > bytes);
                     let Some(bad) = bad else {
                         outcome.unwrap_or_else(|error| panic!("{code}: {error}"));
                         continue;

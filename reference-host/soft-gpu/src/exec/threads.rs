@@ -1,6 +1,10 @@
 //! A launch on several threads of the host: blocks are dealt to them in order.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use super::block::{Grid, Means, index_after, run_blocks};
 use super::budget::Budget;
@@ -82,7 +86,7 @@ pub(crate) fn run_on_threads(
     let dealer = Dealer {
         next: AtomicU64::new(0),
         end: AtomicU64::new(blocks),
-        share: (blocks / (threads * 16)).clamp(1, 64),
+        share: (blocks / (threads * 32)).clamp(1, 64),
     };
     let work = || -> Option<(u64, Box<Fault>)> {
         let mut shared = vec![0; shared_bytes + LINE];
@@ -128,20 +132,53 @@ pub(crate) fn run_on_threads(
         dealer.end.fetch_min(at, Ordering::Relaxed);
         Some((at, fault))
     };
-    let faults: Vec<(u64, Box<Fault>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let mine = work();
-        let theirs = others.into_iter().filter_map(|thread| match thread.join() {
-            Ok(fault) => fault,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        mine.into_iter().chain(theirs).collect()
-    });
+    let faults = Mutex::new(Vec::new());
+    let note = |fault| {
+        if let Ok(mut faults) = faults.lock() {
+            faults.extend(fault);
+        }
+    };
+    match take_pool(threads as usize - 1) {
+        Some(pool) => {
+            pool.in_place_scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(|_| note(work()));
+                }
+                note(work());
+            });
+            put_pool_back(pool);
+        }
+        None => note(work()),
+    }
+    let faults = faults.into_inner().unwrap_or_default();
     match faults.into_iter().min_by_key(|(at, _)| *at) {
         Some((_, fault)) => Err(fault),
         None => Ok(()),
+    }
+}
+
+/// Threads that no launch uses, by how many they are.
+///
+/// They stay: starting one takes longer than many a kernel, and so do the first touches of the memory that it then needs.
+static IDLE: Mutex<BTreeMap<usize, Vec<ThreadPool>>> = Mutex::new(BTreeMap::new());
+
+/// As many threads for one launch alone; none where the system gives none.
+fn take_pool(threads: usize) -> Option<ThreadPool> {
+    if threads == 0 {
+        return None;
+    }
+    let idle = IDLE.lock().ok()?.get_mut(&threads).and_then(Vec::pop);
+    idle.or_else(|| {
+        let name = |at| format!("soft-gpu {at}");
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        builder.thread_name(name).build().ok()
+    })
+}
+
+fn put_pool_back(pool: ThreadPool) {
+    if let Ok(mut idle) = IDLE.lock() {
+        let pools = idle.entry(pool.current_num_threads()).or_default();
+        pools.push(pool);
     }
 }
 

@@ -199,20 +199,15 @@ fn lanes_deep_in_different_calls() {
          LAST: mov.u32 %t, %laneid; T: .branchtargets {}; brx.idx %t, T; {sites} END: ret; }}",
         names.join(",")
     );
-    let time = |depth: u32| {
-        let code = format!(
-            "{{ .param .b32 a; mov.u32 %r1, {depth}; st.param.b32 [a], %r1; call deep, (a); }}"
-        );
-        let mut kernel = Kernel::new(&functions, &code).block(32);
-        kernel.config.instruction_budget = 1 << 25;
-        let start = std::time::Instant::now();
-        let fault = kernel.fault(1);
-        assert_eq!(fault.kind, soft_gpu::FaultKind::BudgetExhausted(1 << 25));
-        start.elapsed()
-    };
-    // It was hundreds of times as long when calls were compared one by one.
-    let (shallow, deep) = (time(1), time(2000));
-    assert!(deep < 40 * shallow, "{deep:?}, {shallow:?}");
+    // Compared one by one, the calls of such fragments take minutes.
+    let depth = 2000;
+    let code = format!(
+        "{{ .param .b32 a; mov.u32 %r1, {depth}; st.param.b32 [a], %r1; call deep, (a); }}"
+    );
+    let mut kernel = Kernel::new(&functions, &code).block(32);
+    kernel.config.instruction_budget = 1 << 26;
+    let fault = kernel.fault(1);
+    assert_eq!(fault.kind, soft_gpu::FaultKind::BudgetExhausted(1 << 26));
 }
 
 /// Half of each warp waits for the other half, which the last warp's reaches first: a warp that is complete releases no lanes of others.

@@ -8,7 +8,7 @@ use super::build::Build;
 /// The NaN that single-precision instructions produce.
 pub(crate) const NAN32: u32 = 0x7FFF_FFFF;
 
-/// The NaN that double-precision instructions produce here; the ISA leaves its payload open.
+/// The NaN that double-precision arithmetic produces here; the ISA does not say which operand's payload it would have.
 pub(crate) const NAN64: u64 = 0x7FF8_0000_0000_0000;
 
 /// An IEEE rounding direction.

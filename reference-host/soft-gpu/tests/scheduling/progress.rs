@@ -225,3 +225,19 @@ fn warps_are_synchronised_each_for_itself() {
     let mut kernel = Kernel::new(".shared .u32 cells[4];", code).block(128);
     assert_eq!(kernel.run(128), expected);
 }
+
+/// A warp that enters a function leaves what another, which waits in it, keeps there.
+#[test]
+fn warps_enter_a_function_each_for_itself() {
+    let functions = ".func f(.param .b32 n, .param .b64 to) { .reg .b32 %n, %d; .reg .b64 %to; .reg .pred %p; ld.param.b32 %n, [n]; ld.param.b64 %to, [to];\n\
+        setp.lt.u32 %p, %n, 32; bar.sync 1, 64; selp.b32 %d, 5, 6, %p; add.u32 %d, %d, %n; st.global.u32 [%to], %d; ret; }";
+    let call = "{ .param .b32 a; .param .b64 b; st.param.b32 [a], %t; st.param.b64 [b], %mine; call f, (a, b); }";
+    // The second warp comes when the first waits at the barrier.
+    let code =
+        format!("setp.ge.u32 %p1, %t, 32; @%p1 bra LATE;\n{call} bra END;\nLATE: {call}\nEND:");
+    let expected: Vec<u32> = (0..64)
+        .map(|thread| thread + if thread < 32 { 5 } else { 6 })
+        .collect();
+    let mut kernel = Kernel::new(functions, &code).block(64);
+    assert_eq!(kernel.run(64), expected);
+}

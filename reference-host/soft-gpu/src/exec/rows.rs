@@ -61,18 +61,9 @@ impl SquadView<'_, '_, '_> {
         access: &Access,
         code: &Code,
     ) -> bool {
-        let warps = registers.touched;
-        let Some(&d) = code.lists.get(access.list as usize) else {
+        let Some((d, form, start)) = aligned_words(registers, access, code) else {
             return false;
         };
-        let Some(form) = squad_form(registers, access.address) else {
-            return false;
-        };
-        if (form.low | form.high | form.along) & (WORD - 1) != 0 {
-            return false;
-        }
-        let first = warps.trailing_zeros() as usize;
-        let start = form.of_warp(first).low;
         let there = self.spaces.readable(access.space, start);
         there.is_some_and(|(base, region)| load_words_of(registers, d, form, base, region))
             || self.spaces.together.is_some()
@@ -161,19 +152,15 @@ impl SquadView<'_, '_, '_> {
         code: &Code,
     ) -> bool {
         let warps = registers.touched;
-        let Some(&source) = code.lists.get(access.list as usize) else {
+        let Some((source, form, start)) = aligned_words(registers, access, code) else {
             return false;
         };
-        let Some(form) = squad_form(registers, access.address) else {
-            return false;
-        };
-        if form.step != WORD || (form.low | form.high | form.along) & (WORD - 1) != 0 {
+        if form.step != WORD {
             return false;
         }
         let file = &mut registers.r32;
         file.spread(source, warps);
         let rows = &file.rows[source as usize * file.warps..][..file.warps];
-        let start = form.of_warp(warps.trailing_zeros() as usize).low;
         let there = self.spaces.region(access.space, start, true);
         there.is_some_and(|(base, region)| store_words_in(rows, warps, form, base, region))
             || self.spaces.together.is_some()
@@ -221,6 +208,21 @@ impl SquadView<'_, '_, '_> {
         }
         true
     }
+}
+
+/// The register of an access to one word a lane, the pattern of its addresses, which are aligned in the first lane of each half, and the first
+/// of them.
+#[inline(always)]
+fn aligned_words(
+    registers: &mut Registers<'_>,
+    access: &Access,
+    code: &Code,
+) -> Option<(u32, Form<u64>, u64)> {
+    let &register = code.lists.get(access.list as usize)?;
+    let form = squad_form(registers, access.address)?;
+    let first = registers.touched.trailing_zeros() as usize;
+    let aligned = (form.low | form.high | form.along) & (WORD - 1) == 0;
+    aligned.then(|| (register, form, form.of_warp(first).low))
 }
 
 /// Loads a word for every lane along a pattern of addresses from a region; whether it could.

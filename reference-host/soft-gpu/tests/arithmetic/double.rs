@@ -1,7 +1,7 @@
 //! Double precision: every operation that is rounded once, in every rounding.
 
 use crate::harness::{Kind::F64, check};
-use crate::softfloat::{Exact, ROUNDINGS, compute};
+use crate::softfloat::{Exact, ROUNDINGS, check_to_nearest, compute};
 
 const FORMS: [(&str, Exact, usize); 8] = [
     ("add", Exact::Add, 2),
@@ -32,20 +32,13 @@ fn forms(opcodes: &[&str]) {
 #[test]
 fn sums() {
     forms(&["add", "sub"]);
-    check("add.f64 d, a, b;", &[F64; 2], F64, |row| {
-        compute(F64, Exact::Add, row, ROUNDINGS[0].1)
-    });
-    check("sub.f64 d, a, b;", &[F64; 2], F64, |row| {
-        compute(F64, Exact::Sub, row, ROUNDINGS[0].1)
-    });
+    check_to_nearest(F64, &[("add", Exact::Add), ("sub", Exact::Sub)]);
 }
 
 #[test]
 fn products() {
     forms(&["mul"]);
-    check("mul.f64 d, a, b;", &[F64; 2], F64, |row| {
-        compute(F64, Exact::Mul, row, ROUNDINGS[0].1)
-    });
+    check_to_nearest(F64, &[("mul", Exact::Mul)]);
 }
 
 #[test]

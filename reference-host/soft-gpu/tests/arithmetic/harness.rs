@@ -1,6 +1,11 @@
 //! Runs one instruction over rows of operands, one thread a row, and compares bits with a reference.
 
-use soft_gpu::{LaunchConfig, Memory, Module, launch};
+use soft_gpu::Module;
+
+#[path = "../rows/launch.rs"]
+mod rows;
+
+use rows::over_rows;
 
 /// What an operand is: its register, and which values are interesting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,38 +332,10 @@ pub(crate) fn check_rows(
 pub(crate) fn run(code: &str, inputs: &[Kind], output: Kind, rows: &[Vec<u64>]) -> Vec<u64> {
     let module = Module::load(source(code, inputs, output).as_bytes())
         .unwrap_or_else(|error| panic!("{code}: {error}"));
-    let mut input: Vec<u8> = rows
-        .iter()
-        .flat_map(|row| row.iter().flat_map(|value| value.to_le_bytes()))
-        .collect();
-    let mut result = vec![0u8; rows.len() * 8];
-    let mut params = Vec::new();
-    params.extend(IN.to_le_bytes());
-    params.extend(OUT.to_le_bytes());
-    params.extend((rows.len() as u32).to_le_bytes());
-    let mut memory = Memory::new();
-    memory.map(IN, &mut input).expect("a free place");
-    memory.map(OUT, &mut result).expect("a free place");
-    let config = LaunchConfig {
-        grid: [(rows.len() as u32).div_ceil(96), 1, 1],
-        block: [96, 1, 1],
-        ..LaunchConfig::default()
-    };
-    let entry = module.entry("form").expect("the kernel");
-    launch(
-        &module,
-        entry,
-        &config,
-        &params,
-        &mut module.globals(),
-        &mut memory,
-    )
-    .unwrap_or_else(|error| panic!("{code}: {error}"));
-    result
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|word| u64::from_le_bytes(*word) & mask(output.bits()))
+    let input = rows.iter().flatten().copied();
+    over_rows(&module, code, rows.len(), input, 1)
+        .into_iter()
+        .map(|word| word & mask(output.bits()))
         .collect()
 }
 
@@ -403,7 +380,3 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 }
-
-/// Where buffers lie.
-const IN: u64 = 0x7_0000_0000;
-const OUT: u64 = 0x9_0000_0000;

@@ -1,7 +1,7 @@
 //! Single precision: every operation that is rounded once, in every rounding, with and without `.ftz` and `.sat`.
 
 use crate::harness::{Kind::F32, check};
-use crate::softfloat::{Exact, ROUNDINGS, compute, flushed, saturated};
+use crate::softfloat::{Exact, ROUNDINGS, check_to_nearest, compute, flushed, saturated};
 
 /// Opcode, what it computes, its number of operands, and whether it takes `.sat`.
 const FORMS: [(&str, Exact, usize, bool); 8] = [
@@ -48,20 +48,13 @@ fn forms(opcodes: &[&str]) {
 #[test]
 fn sums() {
     forms(&["add", "sub"]);
-    check("add.f32 d, a, b;", &[F32; 2], F32, |row| {
-        compute(F32, Exact::Add, row, ROUNDINGS[0].1)
-    });
-    check("sub.f32 d, a, b;", &[F32; 2], F32, |row| {
-        compute(F32, Exact::Sub, row, ROUNDINGS[0].1)
-    });
+    check_to_nearest(F32, &[("add", Exact::Add), ("sub", Exact::Sub)]);
 }
 
 #[test]
 fn products() {
     forms(&["mul"]);
-    check("mul.f32 d, a, b;", &[F32; 2], F32, |row| {
-        compute(F32, Exact::Mul, row, ROUNDINGS[0].1)
-    });
+    check_to_nearest(F32, &[("mul", Exact::Mul)]);
 }
 
 #[test]

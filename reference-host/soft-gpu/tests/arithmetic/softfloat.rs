@@ -4,6 +4,7 @@ use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use crate::harness::Kind::{self, Bf16, Bf16x2, F16, F16x2, F32, F64};
+use crate::harness::check;
 
 /// The roundings by modifier.
 pub(crate) const ROUNDINGS: [(&str, Round); 4] = [
@@ -28,6 +29,16 @@ pub(crate) enum Exact {
     Fma,
     Reciprocal,
     Root,
+}
+
+/// Checks opcodes of two operands without a rounding, which is then to nearest.
+pub(crate) fn check_to_nearest(kind: Kind, opcodes: &[(&str, Exact)]) {
+    for &(op, exact) in opcodes {
+        let code = format!("{op}.{} d, a, b;", kind.word());
+        check(&code, &[kind; 2], kind, |row| {
+            compute(kind, exact, row, NEAREST)
+        });
+    }
 }
 
 /// One rounded operation on values of a kind; of pairs, on their halves.

@@ -1,6 +1,6 @@
 //! Hostile PTX costs time and memory in proportion to its length.
 //!
-//! Each shape is loaded at 8 MiB, where anything that takes quadratic time does not end, and the memory in use at the
+//! Each shape is loaded at 8 MiB, where anything that takes quadratic time does not end and is given up, and the memory in use at the
 //! worst moment is held against the length of the source; so are all kernels of the fixtures. What is over a limit is
 //! refused with the limit's name. `cargo bench -p soft-gpu -- hostile` prints the time of each byte.
 
@@ -14,6 +14,8 @@ mod shapes;
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use allocator::peak_during;
 use shapes::SHAPES;
@@ -49,13 +51,23 @@ fn is_bounded(what: &str, source: &[u8]) -> Result<(), String> {
     ))
 }
 
+/// What is done in a second at most where time is linear, and where it is quadratic not within hours.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 #[test]
-fn memory_is_bounded() {
+fn time_and_memory_are_bounded() {
     let mut wrong = Vec::new();
     for shape in SHAPES {
         for bytes in [1 << 12, LARGE_BYTES] {
-            let source = (shape.make)(bytes);
-            wrong.extend(is_bounded(shape.name, source.as_bytes()).err());
+            let (done, outcome) = mpsc::channel();
+            std::thread::spawn(move || {
+                let source = (shape.make)(bytes);
+                done.send(is_bounded(shape.name, source.as_bytes()))
+            });
+            match outcome.recv_timeout(PATIENCE) {
+                Ok(outcome) => wrong.extend(outcome.err()),
+                Err(error) => panic!("{} of {bytes} bytes: no end ({error})", shape.name),
+            }
         }
     }
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");

@@ -123,12 +123,17 @@ fn near_integer(random: &mut Random) -> f64 {
     integer + f64::from(random.u32() % 8) / 4.0 - 1.0
 }
 
+/// 512 of them in each precision.
+fn near_integers(seed: u64) -> (Vec<f32>, Vec<f64>) {
+    let mut random = Random(seed);
+    let single = random.many(512, |random| near_integer(random) as f32);
+    (single, random.many(512, near_integer))
+}
+
 #[test]
 fn to_integers() {
-    let mut random = Random(1002);
     let mut kernels = release("conversions");
-    let a = random.many(512, |random| near_integer(random) as f32);
-    let b = random.many(512, near_integer);
+    let (a, b) = near_integers(1002);
     let mut args = [
         Arg::buffer(&a),
         Arg::buffer(&b),
@@ -221,10 +226,8 @@ fn to_floats() {
 
 #[test]
 fn to_whole_floats() {
-    let mut random = Random(1004);
     let mut kernels = release("conversions");
-    let a = random.many(512, |random| near_integer(random) as f32);
-    let b = random.many(512, near_integer);
+    let (a, b) = near_integers(1004);
     let mut args = [
         Arg::buffer(&a),
         Arg::buffer(&b),

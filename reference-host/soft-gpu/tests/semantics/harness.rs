@@ -2,6 +2,12 @@
 
 use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, launch};
 
+#[path = "../rows/launch.rs"]
+mod rows;
+
+pub(crate) use rows::IN;
+use rows::over_rows;
+
 /// A snippet on registers `a b c e` (as many as `inputs` has types) that leaves its results in `d0`, `d1`, ….
 pub(crate) struct Snippet {
     module: Module,
@@ -62,38 +68,11 @@ impl Snippet {
 
     /// The results of each row.
     pub(crate) fn run(&self, rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
-        let mut input: Vec<u8> = rows
-            .iter()
-            .flat_map(|row| {
-                assert_eq!(row.len(), self.inputs, "{}", self.text);
-                row.iter().flat_map(|value| value.to_le_bytes())
-            })
-            .collect();
-        let mut output = vec![0u8; rows.len() * self.outputs * 8];
-        let mut params = Vec::new();
-        params.extend(IN.to_le_bytes());
-        params.extend(OUT.to_le_bytes());
-        params.extend((rows.len() as u32).to_le_bytes());
-        let mut memory = Memory::new();
-        memory.map(IN, &mut input).expect("a free place");
-        memory.map(OUT, &mut output).expect("a free place");
-        // Blocks of 96 make whole warps of most rows and a ragged one of the last.
-        let config = LaunchConfig {
-            grid: [(rows.len() as u32).div_ceil(96), 1, 1],
-            block: [96, 1, 1],
-            ..LaunchConfig::default()
-        };
-        let entry = self.module.entry("snippet").expect("the snippet");
-        launch(
-            &self.module,
-            entry,
-            &config,
-            &params,
-            &mut self.module.globals(),
-            &mut memory,
-        )
-        .unwrap_or_else(|error| panic!("{}: {error}", self.text));
-        words(&output)
+        let input = rows.iter().flat_map(|row| {
+            assert_eq!(row.len(), self.inputs, "{}", self.text);
+            row.iter().copied()
+        });
+        over_rows(&self.module, &self.text, rows.len(), input, self.outputs)
             .chunks(self.outputs)
             .map(<[u64]>::to_vec)
             .collect()
@@ -462,6 +441,3 @@ impl Random {
 }
 
 const NAMES: [&str; 4] = ["a", "b", "c", "e"];
-/// Where buffers lie.
-pub(crate) const IN: u64 = 0x7_0000_0000;
-const OUT: u64 = 0x9_0000_0000;

@@ -48,34 +48,7 @@ fn floats(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product, a
     let &Product { m, n, k, .. } = product;
     let mut a = [0f64; FLOATS];
     let mut b = [0f64; FLOATS];
-    match product.a {
-        Format::F16 => factor_a::<2, _>(registers, matrix, product, &mut a, |word| {
-            float(Format::F16, word)
-        }),
-        Format::Bf16 => factor_a::<2, _>(registers, matrix, product, &mut a, |word| {
-            float(Format::Bf16, word)
-        }),
-        Format::Tf32 => factor_a::<1, _>(registers, matrix, product, &mut a, |word| {
-            float(Format::Tf32, word)
-        }),
-        format => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
-            float(format, word)
-        }),
-    }
-    match product.b {
-        Format::F16 => factor_b::<2, _>(registers, matrix, product, &mut b, |word| {
-            float(Format::F16, word)
-        }),
-        Format::Bf16 => factor_b::<2, _>(registers, matrix, product, &mut b, |word| {
-            float(Format::Bf16, word)
-        }),
-        Format::Tf32 => factor_b::<1, _>(registers, matrix, product, &mut b, |word| {
-            float(Format::Tf32, word)
-        }),
-        format => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
-            float(format, word)
-        }),
-    }
+    factors(registers, matrix, product, &mut a, &mut b, float);
     let mut sum = float_sum(registers, matrix, product);
     match n {
         8 => accumulate::<8>(&a, &b, &mut sum, m, k),
@@ -239,28 +212,7 @@ fn integers(registers: &mut OneWarp<'_, '_>, matrix: &Matrix, product: &Product,
     let &Product { m, n, k, .. } = product;
     let mut a = [0i32; INTEGERS];
     let mut b = [0i32; INTEGERS];
-    match product.a {
-        Format::S8 => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
-            integer(Format::S8, word)
-        }),
-        Format::U8 => factor_a::<4, _>(registers, matrix, product, &mut a, |word| {
-            integer(Format::U8, word)
-        }),
-        format => factor_a::<8, _>(registers, matrix, product, &mut a, |word| {
-            integer(format, word)
-        }),
-    }
-    match product.b {
-        Format::S8 => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
-            integer(Format::S8, word)
-        }),
-        Format::U8 => factor_b::<4, _>(registers, matrix, product, &mut b, |word| {
-            integer(Format::U8, word)
-        }),
-        format => factor_b::<8, _>(registers, matrix, product, &mut b, |word| {
-            integer(format, word)
-        }),
-    }
+    factors(registers, matrix, product, &mut a, &mut b, integer);
     let mut sum = [0i32; SUM];
     match n {
         8 => count::<8>(&a, &b, &mut sum, m, k),
@@ -349,6 +301,34 @@ fn put_integers(
         });
         registers.put32(d, active, &out);
     }
+}
+
+/// Both factors, their elements decoded by `value`. Most formats have a loop of their own, in which the format and the number of its elements
+/// in a word are constants.
+fn factors<T: Copy>(
+    registers: &mut OneWarp<'_, '_>,
+    matrix: &Matrix,
+    product: &Product,
+    a: &mut [T],
+    b: &mut [T],
+    value: impl Fn(Format, u32) -> T + Copy,
+) {
+    macro_rules! by_format {
+        ($factor:ident, $format:expr, $out:expr; $( $known:ident $packed:literal )*; $rest:literal) => {
+            match $format {
+                $( Format::$known => {
+                    $factor::<$packed, _>(registers, matrix, product, $out, |word| {
+                        value(Format::$known, word)
+                    });
+                } )*
+                format => $factor::<$rest, _>(registers, matrix, product, $out, |word| {
+                    value(format, word)
+                }),
+            }
+        };
+    }
+    by_format!(factor_a, product.a, a; F16 2 Bf16 2 Tf32 1 S8 4 U8 4 S4 8 U4 8; 4);
+    by_format!(factor_b, product.b, b; F16 2 Bf16 2 Tf32 1 S8 4 U8 4 S4 8 U4 8; 4);
 }
 
 /// Unpacks factor `a` to rows of `k` elements, `P` elements a register.

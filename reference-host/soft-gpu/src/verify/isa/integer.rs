@@ -20,7 +20,8 @@ const INTEGERS: &[Type] = &[
     Type::S32,
     Type::S64,
 ];
-const ARITHMETIC: &[Type] = &[
+/// What can be added, compared and multiplied.
+pub(super) const ARITHMETIC: &[Type] = &[
     Type::U16,
     Type::U32,
     Type::U64,

@@ -7,26 +7,11 @@ use super::super::error::{Checked, SemanticError, fail};
 use super::super::instruction::Inst;
 use super::super::modifiers::Modifiers;
 use super::half::{either, is_brain};
-use super::integer::{PAIR, binary};
+use super::integer::{ARITHMETIC, PAIR, binary};
 use crate::code::{LaneOpOf, RareOpOf};
 use crate::exec::ops::LaneOp;
 use crate::exec::rare::RareOp;
 use crate::types::Type;
-
-const ORDERED: &[Type] = &[
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
-    Type::F16,
-    Type::F16x2,
-    Type::Bf16,
-    Type::Bf16x2,
-];
 
 pub(super) fn min<'a>(body: &mut Body<'a>, inst: Inst<'a>) -> Checked<()> {
     min_or_max(body, inst, true)
@@ -63,7 +48,7 @@ fn min_or_max<'a>(body: &mut Body<'a>, mut inst: Inst<'a>, least: bool) -> Check
     if let Some(word) = inst.modifiers.take_one(&["u16x2", "s16x2"]) {
         return pairs(body, inst, form, word == "s16x2", least);
     }
-    let ty = inst.modifiers.type_of(ORDERED)?;
+    let ty = inst.modifiers.type_of(ARITHMETIC)?;
     if !ty.is_float() {
         return integers(body, inst, form, ty, least);
     }

@@ -193,62 +193,21 @@ fn products_of_integers() {
     };
     let wrapped = |sum: i64| i64::from(sum as i32);
     let clamped = |sum: i64| sum.clamp(i32::MIN.into(), i32::MAX.into());
-    for (shape, size) in [
-        ("m8n8k16", [8, 8, 16]),
-        ("m16n8k16", [16, 8, 16]),
-        ("m16n8k32", [16, 8, 32]),
+    for (shape, size, words) in [
+        ("m8n8k16", [8, 8, 16], ["s8", "u8"]),
+        ("m16n8k16", [16, 8, 16], ["s8", "u8"]),
+        ("m16n8k32", [16, 8, 32], ["s8", "u8"]),
+        ("m8n8k32", [8, 8, 32], ["s4", "u4"]),
+        ("m16n8k32", [16, 8, 32], ["s4", "u4"]),
+        ("m16n8k64", [16, 8, 64], ["s4", "u4"]),
     ] {
-        for (a, b) in [("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8")] {
+        for (a, b) in words.into_iter().flat_map(|a| words.map(|b| (a, b))) {
             let formats = ["s32", a, b, "s32"];
-            check(
-                &format!("mma.sync.aligned.{shape}.row.col.s32.{a}.{b}.s32"),
-                size,
-                formats,
-                large,
-                wrapped,
-                times,
-            );
-            check(
-                &format!("mma.sync.aligned.{shape}.row.col.s32.{a}.{b}.s32"),
-                size,
-                formats,
-                near,
-                wrapped,
-                times,
-            );
-            check(
-                &format!("mma.sync.aligned.{shape}.row.col.satfinite.s32.{a}.{b}.s32"),
-                size,
-                formats,
-                near,
-                clamped,
-                times,
-            );
-        }
-    }
-    for (shape, size) in [
-        ("m8n8k32", [8, 8, 32]),
-        ("m16n8k32", [16, 8, 32]),
-        ("m16n8k64", [16, 8, 64]),
-    ] {
-        for (a, b) in [("s4", "s4"), ("u4", "u4"), ("s4", "u4"), ("u4", "s4")] {
-            let formats = ["s32", a, b, "s32"];
-            check(
-                &format!("mma.sync.aligned.{shape}.row.col.s32.{a}.{b}.s32"),
-                size,
-                formats,
-                large,
-                wrapped,
-                times,
-            );
-            check(
-                &format!("mma.sync.aligned.{shape}.row.col.satfinite.s32.{a}.{b}.s32"),
-                size,
-                formats,
-                near,
-                clamped,
-                times,
-            );
+            let text = format!("mma.sync.aligned.{shape}.row.col.s32.{a}.{b}.s32");
+            check(&text, size, formats, large, wrapped, times);
+            check(&text, size, formats, near, wrapped, times);
+            let text = format!("mma.sync.aligned.{shape}.row.col.satfinite.s32.{a}.{b}.s32");
+            check(&text, size, formats, near, clamped, times);
         }
     }
     for (shape, size) in [

@@ -1,0 +1,16 @@
+//! The exported functions: a file for each chapter of the driver API.
+
+pub mod context;
+pub mod device;
+
+/// An exported function.
+#[derive(Clone, Copy)]
+pub(crate) struct Export {
+    /// Its symbol.
+    pub(crate) name: &'static str,
+    /// Where it is.
+    pub(crate) address: *const (),
+}
+
+/// All of them, a list for each chapter.
+pub(crate) const EXPORTS: &[&[Export]] = &[context::EXPORTS, device::EXPORTS];

@@ -183,6 +183,19 @@ pub enum FaultKind {
         /// Bytes accessed.
         bytes: u32,
     },
+    /// A generic address of a space that the instruction does not reach: atomics have no local memory, objects of `mbarrier` and
+    /// small matrices are in shared memory alone.
+    #[error("{} of {bytes} bytes at {space} address {address:#x}, which lies in a space that the instruction does not reach", access(*write))]
+    WrongSpace {
+        /// State space of the access.
+        space: &'static str,
+        /// Address as the instruction gave it.
+        address: u64,
+        /// Bytes accessed.
+        bytes: u32,
+        /// It writes, or reads and writes.
+        write: bool,
+    },
     /// `free` of something that is no block of the heap, or no longer.
     #[error("free of {address:#x}, {}", if *again { "which was freed before" } else { "where no block of the heap starts" })]
     BadFree {

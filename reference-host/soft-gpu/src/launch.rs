@@ -4,8 +4,10 @@ use thiserror::Error;
 
 use crate::exec::{Budget, Grid, Means, Watch, can_share, run_grid, run_on_threads};
 use crate::fault::Fault;
+use crate::globals::Globals;
+use crate::limits::MAX_THREADS;
 use crate::memory::{Memory, Spaces};
-use crate::module::{Entry, Globals, Module};
+use crate::module::{Entry, Module};
 
 /// Shape and limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,8 +112,6 @@ pub enum ConfigError {
 const MAX_GRID: [u32; 3] = [0x7FFF_FFFF, 65535, 65535];
 /// Largest block along each axis.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-/// Most threads of a block.
-const MAX_THREADS: u32 = 1024;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// Most shared memory of a block, static and dynamic: what a device of the sm_90 class grants.

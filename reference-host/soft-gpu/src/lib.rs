@@ -73,6 +73,7 @@ mod error;
 mod exec;
 mod fault;
 mod fuse;
+mod globals;
 mod heap;
 mod launch;
 mod lexer;
@@ -93,6 +94,7 @@ mod verify;
 
 pub use error::{Location, PtxError, PtxErrorCause, SemanticError, SyntaxError, Unsupported};
 pub use fault::{Awaited, Fault, FaultKind, Nearest, Object, OtherAccess, Wait};
+pub use globals::{Globals, Variable, VariableSpace};
 pub use launch::{Checks, ConfigError, LaunchConfig, LaunchError, launch};
 pub use memory::{MapError, Memory};
-pub use module::{Entry, Globals, Module, Param};
+pub use module::{Entry, LoadAtError, Module, Param};

@@ -27,6 +27,8 @@ pub(crate) const MAX_STATIC_SHARED_BYTES: u64 = 48 * 1024;
 pub(crate) const MAX_CONST_BYTES: u64 = 64 * 1024;
 /// Most bytes of `.global` variables in a module.
 pub(crate) const MAX_GLOBAL_BYTES: u64 = 16 * 1024 * 1024;
+/// Most threads of a block.
+pub(crate) const MAX_THREADS: u32 = 1024;
 /// Largest alignment that a variable may ask for.
 pub(crate) const MAX_ALIGN: u64 = 1 << 30;
 /// Most bytes of a function's name that stand in front of its variables' names.

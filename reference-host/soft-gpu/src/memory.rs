@@ -32,10 +32,16 @@ pub(crate) fn function_address(function: u32) -> u64 {
     FUNCTION_BASE.saturating_add(u64::from(function).saturating_mul(FUNCTION_STRIDE))
 }
 
+/// No region may be mapped below this.
+pub(crate) const FIRST_PAGE_BYTES: u64 = 0x1000;
+
+/// Where the reserved addresses that begin at [`PARAM_BASE`] end.
+const RESERVED_END: u64 = 0x7F00_0000_0000;
+
 /// Size of each fixed window.
 pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
 
-/// The regions of global memory that a launch may touch, beside the module's own variables.
+/// The regions of global memory that a launch may touch, beside the variables that [`Globals`](crate::Globals) holds.
 ///
 /// # Examples
 ///
@@ -97,10 +103,10 @@ impl<'a> Memory<'a> {
     pub fn map(&mut self, start: u64, bytes: &'a mut [u8]) -> Result<(), MapError> {
         let size = bytes.len() as u64;
         let reserved = MapError::Reserved { start, bytes: size };
-        let end = start.checked_add(size).ok_or(reserved)?;
-        if start < 0x1000 || (start < 0x7F00_0000_0000 && end > PARAM_BASE) {
+        if !is_mappable(start, size) {
             return Err(reserved);
         }
+        let end = start.saturating_add(size);
         if bytes.is_empty() {
             return Ok(());
         }
@@ -165,6 +171,14 @@ impl<'a> Memory<'a> {
     }
 }
 
+/// Whether `bytes` bytes at `start` lie outside all reserved addresses.
+pub(crate) fn is_mappable(start: u64, bytes: u64) -> bool {
+    let low = |end| start >= FIRST_PAGE_BYTES && end <= PARAM_BASE;
+    start
+        .checked_add(bytes)
+        .is_some_and(|end| low(end) || start >= RESERVED_END)
+}
+
 impl Region<'_> {
     fn end(&self) -> u64 {
         self.start.saturating_add(self.bytes.len() as u64)
@@ -189,6 +203,8 @@ pub(crate) struct Spaces<'l, 'm> {
 pub(crate) enum AccessError {
     OutOfBounds,
     ReadOnly,
+    /// The space is not one that the instruction reaches.
+    WrongSpace,
 }
 
 /// A place in one of the spaces: which, and the offset or global address in it.
@@ -241,9 +257,13 @@ impl Spaces<'_, '_> {
         if write && matches!(place.space, Space::Const | Space::KernelParam) {
             return Err(AccessError::ReadOnly);
         }
-        let (base, region) = self
-            .region(place.space, place.address, write)
-            .ok_or(AccessError::OutOfBounds)?;
+        let (base, region) = self.region(place.space, place.address, write).ok_or(
+            if place.space == Space::Local {
+                AccessError::WrongSpace
+            } else {
+                AccessError::OutOfBounds
+            },
+        )?;
         slice(region, place.address.wrapping_sub(base), bytes)
     }
 

@@ -1,10 +1,12 @@
-//! A loaded module and the variables it brings.
+//! A loaded module and its kernels.
+
+use thiserror::Error;
 
 use crate::code::Code;
 use crate::error::{PtxError, PtxErrorCause, SyntaxError, Unsupported};
-use crate::heap::Heap;
-use crate::memory::GLOBALS_BASE;
-use crate::output::Output;
+use crate::globals::{Image, Placed};
+use crate::limits::{MAX_GLOBAL_BYTES, MAX_THREADS};
+use crate::memory::{GLOBALS_BASE, is_mappable};
 use crate::verify::LaunchBounds;
 use crate::{parser, verify};
 
@@ -26,32 +28,20 @@ const TEXTURE_ADDRESS: &str = "the address of a texture, surface or tensor, `[na
 pub struct Module {
     /// The source, for reports of faults.
     pub(crate) source: Box<[u8]>,
+    pub(crate) version: (u8, u8),
+    pub(crate) target: u32,
     pub(crate) code: Code,
     pub(crate) entries: Vec<Entry>,
     pub(crate) variables: Vec<Placed>,
     pub(crate) shared: Vec<PlacedShared>,
+    /// Where its `.global` variables begin.
+    pub(crate) globals_base: u64,
     pub(crate) global_image: Image,
     pub(crate) const_image: Image,
     /// Where dynamic shared memory may start: at a multiple of this.
     pub(crate) dynamic_shared_align: u32,
     /// While a kernel is being built: where its next shared variable goes.
     pub(crate) kernel_shared_cursor: u64,
-}
-
-/// A `.global` or `.const` variable and its place in its image.
-#[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub(crate) name: Box<str>,
-    pub(crate) constant: bool,
-    pub(crate) offset: u32,
-    pub(crate) bytes: u32,
-}
-
-impl Placed {
-    /// Its bytes within its image.
-    fn range(&self) -> std::ops::Range<usize> {
-        self.offset as usize..self.offset.saturating_add(self.bytes) as usize
-    }
 }
 
 /// A `.shared` variable and its place.
@@ -64,53 +54,6 @@ pub(crate) struct PlacedShared {
     pub(crate) bytes: u32,
 }
 
-/// The initial bytes of all variables of a space: zero but for what initialisers say, so that large empty arrays take no memory here.
-#[derive(Debug, Default)]
-pub(crate) struct Image {
-    size_bytes: usize,
-    /// Where each initialised variable starts, and its first bytes.
-    pieces: Vec<(usize, Vec<u8>)>,
-}
-
-impl Image {
-    pub(crate) fn size_bytes(&self) -> usize {
-        self.size_bytes
-    }
-
-    /// Makes the image reach to `end`.
-    pub(crate) fn reach(&mut self, end: usize) {
-        self.size_bytes = self.size_bytes.max(end);
-    }
-
-    /// Sets bytes at `offset` of the variable that starts at `start`, the last one placed.
-    pub(crate) fn write(&mut self, start: usize, offset: usize, bytes: &[u8]) {
-        if self.pieces.last().is_none_or(|(piece, _)| *piece != start) {
-            crate::pool::push(&mut self.pieces, (start, Vec::new()));
-        }
-        let Some((_, piece)) = self.pieces.last_mut() else {
-            return;
-        };
-        let end = offset.saturating_add(bytes.len());
-        if piece.len() < end {
-            piece.resize(end, 0);
-        }
-        if let Some(place) = piece.get_mut(offset..end) {
-            place.copy_from_slice(bytes);
-        }
-    }
-
-    /// The whole image; pages that stay zero cost nothing until they are touched.
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.size_bytes];
-        for (start, piece) in &self.pieces {
-            if let Some(place) = bytes.get_mut(*start..start.saturating_add(piece.len())) {
-                place.copy_from_slice(piece);
-            }
-        }
-        bytes
-    }
-}
-
 impl Module {
     /// Parses, verifies and lowers a PTX source.
     ///
@@ -119,6 +62,52 @@ impl Module {
     /// The first thing wrong with it, with its place: [`PtxErrorCause::Unsupported`](crate::PtxErrorCause::Unsupported) where the
     /// PTX is good but beyond this software GPU, another cause where an assembler refuses it too.
     pub fn load(source: &[u8]) -> Result<Self, PtxError> {
+        Self::with_globals(source, GLOBALS_BASE)
+    }
+
+    /// As [`Module::load`], with `.global` variables in memory of the caller's: a copy of [`Module::global_image`] from `globals_base` on, which
+    /// the caller maps at each launch.
+    ///
+    /// So kernels of several modules can reach one another's variables, and whoever else knows the addresses. An alignment that a variable asks for holds
+    /// for its address, so that a base of a coarser or finer alignment may change the offsets of variables.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadAtError::Base`] where the 16 MiB from `globals_base` on, as much as variables may take, reach into addresses that
+    /// [`Memory::map`](crate::Memory::map) refuses; else those of [`Module::load`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use soft_gpu::{LaunchConfig, Memory, Module, launch};
+    ///
+    /// let ptx = br#"
+    ///     .version 7.0
+    ///     .target sm_75
+    ///     .address_size 64
+    ///     .visible .global .u32 counter = 41;
+    ///     .visible .entry count() {
+    ///         .reg .b32 %r;
+    ///         atom.global.add.u32 %r, [counter], 1;
+    ///     }
+    /// "#;
+    /// let module = Module::load_at(ptx, 0x2_0000_0000)?;
+    /// let mut variables = module.global_image();
+    /// let mut memory = Memory::new();
+    /// memory.map(module.globals_base(), &mut variables)?;
+    /// let entry = module.entry("count").ok_or("no such kernel")?;
+    /// launch(&module, entry, &LaunchConfig::default(), &[], &mut module.globals(), &mut memory)?;
+    /// assert_eq!(variables, 42u32.to_le_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_at(source: &[u8], globals_base: u64) -> Result<Self, LoadAtError> {
+        if !is_mappable(globals_base, MAX_GLOBAL_BYTES) {
+            return Err(LoadAtError::Base(globals_base));
+        }
+        Ok(Self::with_globals(source, globals_base)?)
+    }
+
+    fn with_globals(source: &[u8], globals_base: u64) -> Result<Self, PtxError> {
         let parsed = parser::parse(source).map_err(|error| match error.cause {
             // Good PTX of what this device does not have.
             PtxErrorCause::Syntax(SyntaxError::TextureAddress) => PtxError {
@@ -135,7 +124,7 @@ impl Module {
             },
             _ => error,
         })?;
-        verify::verify(source, &parsed)
+        verify::verify(source, &parsed, globals_base)
     }
 
     /// The kernel `name`.
@@ -149,31 +138,48 @@ impl Module {
         self.entries.iter()
     }
 
-    /// The module's variables with their initial values.
+    /// The source's `.version`, for example `(8, 0)`.
     #[must_use]
-    pub fn globals(&self) -> Globals {
-        Globals {
-            variables: self.variables.clone(),
-            global: self.global_image.bytes(),
-            constant: self.const_image.bytes(),
-            heap: Heap::default(),
-            output: Output::default(),
-        }
+    pub fn ptx_version(&self) -> (u8, u8) {
+        self.version
     }
 
-    pub(crate) fn empty() -> Self {
+    /// The number of the source's `.target`: 90 for `sm_90`.
+    #[must_use]
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+
+    pub(crate) fn empty(globals_base: u64) -> Self {
         Self {
             source: Box::default(),
+            version: (0, 0),
+            target: 0,
             code: Code::default(),
             entries: Vec::new(),
             variables: Vec::new(),
             shared: Vec::new(),
+            globals_base,
             global_image: Image::default(),
             const_image: Image::default(),
             dynamic_shared_align: 16,
             kernel_shared_cursor: 0,
         }
     }
+}
+
+/// Why a module cannot be loaded with its variables at a place of the caller's.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadAtError {
+    /// The source is refused.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// No memory can be mapped there.
+    #[error(
+        "variables cannot begin at {0:#x}: the {MAX_GLOBAL_BYTES} bytes from there on reach into reserved addresses"
+    )]
+    Base(u64),
 }
 
 /// One kernel of a module.
@@ -184,6 +190,7 @@ pub struct Entry {
     pub(crate) params: Vec<Param>,
     pub(crate) param_bytes: u32,
     pub(crate) static_shared_bytes: u32,
+    pub(crate) local_bytes: u32,
     pub(crate) bounds: LaunchBounds,
 }
 
@@ -211,6 +218,26 @@ impl Entry {
     pub fn static_shared_bytes(&self) -> u32 {
         self.static_shared_bytes
     }
+
+    /// Bytes of local memory that a thread has for the kernel itself; functions that it calls take more.
+    #[must_use]
+    pub fn local_bytes(&self) -> u32 {
+        self.local_bytes
+    }
+
+    /// Most threads of a block: those of `.reqntid` or `.maxntid`, and 1024 without.
+    #[must_use]
+    pub fn max_threads_per_block(&self) -> u32 {
+        let bounds = self.bounds.required_block.or(self.bounds.max_block);
+        let threads = bounds.map(|block| block.into_iter().fold(1, u32::saturating_mul));
+        threads.unwrap_or(MAX_THREADS).min(MAX_THREADS)
+    }
+
+    /// The one block that `.reqntid` allows.
+    #[must_use]
+    pub fn required_block(&self) -> Option<[u32; 3]> {
+        self.bounds.required_block
+    }
 }
 
 /// One kernel parameter and its place in the parameter buffer.
@@ -224,64 +251,4 @@ pub struct Param {
     pub size_bytes: u32,
     /// Its alignment.
     pub align_bytes: u32,
-}
-
-/// What outlasts a launch: the current values of a module's `.global` and `.const` variables, the device heap, and what was printed.
-///
-/// Launches of one module that should see each other's changes share one of these.
-#[derive(Clone, Debug)]
-pub struct Globals {
-    variables: Vec<Placed>,
-    pub(crate) global: Vec<u8>,
-    pub(crate) constant: Vec<u8>,
-    pub(crate) heap: Heap,
-    pub(crate) output: Output,
-}
-
-impl Globals {
-    /// The bytes of variable `name`.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<&[u8]> {
-        let placed = self.variables.iter().find(|placed| *placed.name == *name)?;
-        let image = if placed.constant {
-            &self.constant
-        } else {
-            &self.global
-        };
-        image.get(placed.range())
-    }
-
-    /// The bytes of variable `name`, to be set before a launch.
-    #[must_use]
-    pub fn variable_mut(&mut self, name: &str) -> Option<&mut [u8]> {
-        let placed = self.variables.iter().find(|placed| *placed.name == *name)?;
-        let image = if placed.constant {
-            &mut self.constant
-        } else {
-            &mut self.global
-        };
-        image.get_mut(placed.range())
-    }
-
-    /// What kernels have printed with `printf` and nobody has taken yet, as bytes in the order of execution; 1 MiB at most.
-    #[must_use]
-    pub fn output(&self) -> &[u8] {
-        self.output.bytes()
-    }
-
-    /// Takes what kernels have printed.
-    #[must_use]
-    pub fn take_output(&mut self) -> Vec<u8> {
-        self.output.take()
-    }
-
-    /// The device address of `.global` variable `name`.
-    #[must_use]
-    pub fn address(&self, name: &str) -> Option<u64> {
-        let placed = self
-            .variables
-            .iter()
-            .find(|placed| *placed.name == *name && !placed.constant)?;
-        GLOBALS_BASE.checked_add(placed.offset.into())
-    }
 }

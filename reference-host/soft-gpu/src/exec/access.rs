@@ -131,17 +131,7 @@ impl<'l, 'm> View<'_, 'l, 'm> {
         self.aligned(space, address, bytes, write, lane)?;
         self.spaces
             .bytes(place(space, address), u64::from(bytes), write)
-            .map_err(|error| match error {
-                AccessError::OutOfBounds => out_of_bounds(space, address, bytes, write, lane),
-                AccessError::ReadOnly => LaneFault {
-                    kind: FaultKind::ReadOnly {
-                        space: space.word(),
-                        address,
-                        bytes,
-                    },
-                    lane,
-                },
-            })
+            .map_err(|error| refused(error, space, address, bytes, write, lane))
     }
 }
 
@@ -282,6 +272,34 @@ pub(super) fn decode(element: Element, bytes: &[u8]) -> u64 {
         [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
         _ => 0,
     }
+}
+
+/// The fault of an access that memory refuses.
+#[cold]
+pub(super) fn refused(
+    error: AccessError,
+    space: Space,
+    address: u64,
+    bytes: u32,
+    write: bool,
+    lane: u32,
+) -> LaneFault {
+    let word = space.word();
+    let kind = match error {
+        AccessError::OutOfBounds => return out_of_bounds(space, address, bytes, write, lane),
+        AccessError::ReadOnly => FaultKind::ReadOnly {
+            space: word,
+            address,
+            bytes,
+        },
+        AccessError::WrongSpace => FaultKind::WrongSpace {
+            space: word,
+            address,
+            bytes,
+            write,
+        },
+    };
+    LaneFault { kind, lane }
 }
 
 pub(super) fn out_of_bounds(

@@ -4,11 +4,12 @@
 //! 20 bits of pending arrivals, 20 bits of those expected in each phase, 22 bits of bytes that are still to come, and the
 //! phase's parity. The state that an arrival returns is the object as it was before.
 
-use super::access::{View, addresses, out_of_bounds, place};
+use super::access::{View, addresses, place, refused};
 use super::lanes::{LANES, Lanes64};
 use super::one_warp::OneWarp;
 use super::{LaneFault, bits_of};
 use crate::code::{Mbarrier, MbarrierKind, NONE, Space};
+use crate::memory::AccessError;
 
 /// Bits of a count of arrivals.
 const COUNT_BITS: u32 = 20;
@@ -75,7 +76,8 @@ impl View<'_, '_, '_> {
         for lane in bits_of(active) {
             let address = addresses[lane];
             if place(op.space, address).space != Space::Shared {
-                return Err(out_of_bounds(op.space, address, 8, true, lane as u32));
+                let why = AccessError::WrongSpace;
+                return Err(refused(why, op.space, address, 8, true, lane as u32));
             }
             let cell = self.checked(op.space, address, 8, true, lane as u32)?;
             let Some(cell) = cell.first_chunk_mut::<8>() else {

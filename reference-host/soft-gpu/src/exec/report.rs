@@ -8,7 +8,7 @@ use super::squad::{Fragment, Squad, State};
 use crate::code::{Function, NONE, Op, Space};
 use crate::error::Location;
 use crate::fault::{Awaited, Fault, FaultKind, Nearest, Object, Wait};
-use crate::memory::resolve;
+use crate::memory::{FIRST_PAGE_BYTES, resolve};
 use crate::module::Module;
 
 impl Block<'_, '_> {
@@ -86,7 +86,8 @@ impl Block<'_, '_> {
         let (space, address) = match kind {
             FaultKind::OutOfBounds { space, address, .. }
             | FaultKind::Misaligned { space, address, .. }
-            | FaultKind::ReadOnly { space, address, .. } => (space, address),
+            | FaultKind::ReadOnly { space, address, .. }
+            | FaultKind::WrongSpace { space, address, .. } => (space, address),
             FaultKind::Uninitialised { space, address, .. }
             | FaultKind::Race { space, address, .. } => (space, address),
             FaultKind::BadFree { address, .. } => ("global", address),
@@ -144,14 +145,15 @@ impl Block<'_, '_> {
         let module = self.grid.module;
         match space {
             Space::Global => {
-                self.spaces
-                    .global_objects(|object, start, bytes| search.offer(start, bytes, || object));
+                // First, since a variable says more than the region that the caller may have mapped for it.
                 for placed in module.variables.iter().filter(|placed| !placed.constant) {
-                    let start = crate::memory::GLOBALS_BASE + u64::from(placed.offset);
+                    let start = placed.address(module.globals_base);
                     search.offer(start, u64::from(placed.bytes), || {
                         Object::Variable(placed.name.to_string())
                     });
                 }
+                self.spaces
+                    .global_objects(|object, start, bytes| search.offer(start, bytes, || object));
             }
             Space::Const => {
                 for placed in module.variables.iter().filter(|placed| placed.constant) {
@@ -300,6 +302,3 @@ fn guard_start(source: &[u8], opcode: usize) -> Option<usize> {
 
 /// Most bytes of a statement in a report.
 const SHOWN_BYTES: usize = 120;
-
-/// No region may be mapped below this.
-const FIRST_PAGE_BYTES: u64 = 0x1000;

@@ -45,7 +45,7 @@ impl<'a> Verifier<'a> {
         let mut lowered = self.body(function, stmts)?;
         self.scopes.close();
         if function.entry {
-            let entry = self.entry(function, index, bounds)?;
+            let entry = self.entry(function, index, lowered.frame_bytes, bounds)?;
             crate::lower::hoist(self.code(), &mut lowered, entry.param_bytes);
             self.add_entry(entry);
         }
@@ -178,6 +178,7 @@ impl<'a> Verifier<'a> {
         &self,
         function: &ast::Function<'a>,
         index: u32,
+        local_bytes: u32,
         bounds: LaunchBounds,
     ) -> Checked<Entry> {
         let mut params = Vec::with_capacity(function.params.len());
@@ -199,6 +200,7 @@ impl<'a> Verifier<'a> {
             params,
             param_bytes: end as u32,
             static_shared_bytes: self.module.kernel_shared_cursor as u32,
+            local_bytes,
             bounds,
         })
     }

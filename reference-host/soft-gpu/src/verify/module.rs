@@ -13,16 +13,24 @@ use crate::error::{Location, PtxError, PtxErrorCause};
 use crate::module::{Entry, Module};
 use crate::types::Type;
 
-/// Verifies and lowers a module.
+/// Verifies and lowers a module whose `.global` variables begin at `globals_base`.
 ///
 /// # Errors
 ///
 /// The first thing wrong, in source order.
-pub(crate) fn verify(source: &[u8], ast: &ast::Module<'_>) -> Result<Module, PtxError> {
-    let mut verifier = Verifier::new(ast);
+pub(crate) fn verify(
+    source: &[u8],
+    ast: &ast::Module<'_>,
+    globals_base: u64,
+) -> Result<Module, PtxError> {
+    let mut verifier = Verifier::new(ast, globals_base);
     match verifier.run() {
         Ok(()) => {
             verifier.module.source = source.into();
+            // Both numbers have been found in a list of those that exist.
+            let (major, minor) = ast.version;
+            verifier.module.version = (major as u8, minor as u8);
+            verifier.module.target = verifier.target;
             Ok(verifier.module)
         }
         Err(Failure { pos, cause }) => Err(PtxError {
@@ -87,11 +95,11 @@ impl Formal {
 }
 
 impl<'a> Verifier<'a> {
-    fn new(ast: &'a ast::Module<'a>) -> Self {
+    fn new(ast: &'a ast::Module<'a>, globals_base: u64) -> Self {
         Self {
             ast,
             scopes: Scopes::default(),
-            module: Module::empty(),
+            module: Module::empty(globals_base),
             target: 0,
             common_shared_bytes: 0,
             shared_cursor: 0,

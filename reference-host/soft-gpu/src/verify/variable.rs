@@ -6,11 +6,11 @@ use super::special::is_special_name;
 use super::symbols::{Resolved, Symbol};
 use crate::ast::{Item, Linkage, Name, Pos, Stmt, VarSpace, Variable};
 use crate::code::NONE;
+use crate::globals::Placed;
 use crate::limits::{
     MAX_ALIGN, MAX_CONST_BYTES, MAX_GLOBAL_BYTES, MAX_OWNER_BYTES, MAX_STATIC_SHARED_BYTES,
 };
-use crate::memory::GLOBALS_BASE;
-use crate::module::{Placed, PlacedShared};
+use crate::module::PlacedShared;
 use crate::pool;
 use crate::types::Type;
 
@@ -248,7 +248,17 @@ impl<'a> Verifier<'a> {
                 MAX_GLOBAL_BYTES,
             )
         };
-        let start = (image.size_bytes() as u64).next_multiple_of(shape.align);
+        // Addresses are aligned, from which offsets follow.
+        let base = if constant {
+            0
+        } else {
+            self.module.globals_base
+        };
+        let used = image.size_bytes() as u64;
+        let start = base
+            .saturating_add(used)
+            .checked_next_multiple_of(shape.align)
+            .map_or(u64::MAX, |address| address.saturating_sub(base));
         let end = start.saturating_add(shape.bytes);
         if end > limit {
             return if constant {
@@ -278,7 +288,7 @@ impl<'a> Verifier<'a> {
             }
         } else {
             Symbol::Global {
-                address: GLOBALS_BASE.saturating_add(start),
+                address: base.saturating_add(start),
             }
         };
         self.scopes.declare(name, symbol)?;

@@ -297,3 +297,50 @@ fn writes_to_what_is_constant() {
         near(variable("fixed"), address, 4, 0),
     );
 }
+
+/// Atomics reach no local memory, and objects of `mbarrier` and small matrices are in shared memory alone.
+#[test]
+fn generic_addresses_of_a_space_that_is_not_reached() {
+    let address = 0x7A00_0000_0000;
+    let before = ".local .align 16 .b8 own[64]; mov.u64 %u1, own; cvta.local.u64 %u1, %u1; mov.u64 %u2, box; cvta.shared.u64 %u2, %u2;";
+    for (instruction, bytes, write) in [
+        ("atom.add.u32 %r1, [%u1], 1", 4, true),
+        ("atom.cas.b64 %u3, [%u1], %u3, %u3", 8, true),
+        ("red.or.b32 [%u1], 1", 4, true),
+        ("mbarrier.init.b64 [%u1], 1", 8, true),
+        ("mbarrier.arrive.b64 %u3, [%u1]", 8, true),
+    ] {
+        let kind = FaultKind::WrongSpace {
+            space: "generic",
+            address,
+            bytes,
+            write,
+        };
+        let stack = near(Object::Stack, address, 64, 0);
+        access(11, before, instruction, kind, stack);
+        // The control: shared memory is there for all of them.
+        let shared = format!("{before} {};", instruction.replace("%u1", "%u2"));
+        let mut kernel = Kernel::new(crate::VARIABLES, &shared).block(64);
+        kernel.try_run(&mut [0; 256]).expect("no fault");
+    }
+    let kind = FaultKind::WrongSpace {
+        space: "generic",
+        address: IN + 8,
+        bytes: 8,
+        write: true,
+    };
+    access(3, "", "mbarrier.inval.b64 [%data+8]", kind, buffer(8));
+    let rows = |from| format!("{before} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [{from}];");
+    let fault = Kernel::new(crate::VARIABLES, &rows("%data"))
+        .block(32)
+        .fault(64);
+    let kind = FaultKind::WrongSpace {
+        space: "generic",
+        address: IN,
+        bytes: 16,
+        write: false,
+    };
+    assert_eq!(fault.kind, kind);
+    let mut shared = Kernel::new(crate::VARIABLES, &rows("%u2")).block(32);
+    shared.try_run(&mut [0; 64]).expect("no fault");
+}

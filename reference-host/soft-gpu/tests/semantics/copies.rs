@@ -280,7 +280,7 @@ fn a_barrier_in_memory_must_be_shared() {
     assert!(
         matches!(
             found.kind,
-            FaultKind::OutOfBounds {
+            FaultKind::WrongSpace {
                 space: "generic",
                 bytes: 8,
                 ..

@@ -4,10 +4,9 @@ use super::layout::{Major, linear};
 use super::{Matrix, Tile};
 use crate::code::Space;
 use crate::exec::LaneFault;
-use crate::exec::access::{View, addresses, out_of_bounds, place};
+use crate::exec::access::{View, addresses, place, refused};
 use crate::exec::lanes::{Lanes32, Lanes64};
 use crate::exec::one_warp::OneWarp;
-use crate::fault::FaultKind;
 use crate::memory::AccessError;
 
 /// Rows of a matrix of `ldmatrix`, and 16-bit elements of a row.
@@ -81,7 +80,8 @@ impl View<'_, '_, '_> {
         lane: u32,
     ) -> Result<&mut [u8], LaneFault> {
         if place(space, address).space != Space::Shared {
-            return Err(out_of_bounds(space, address, ROW_BYTES, write, lane));
+            let why = AccessError::WrongSpace;
+            return Err(refused(why, space, address, ROW_BYTES, write, lane));
         }
         self.checked(space, address, ROW_BYTES, write, lane)
     }
@@ -193,17 +193,7 @@ impl View<'_, '_, '_> {
             let bytes = self
                 .spaces
                 .bytes(place(space, address), u64::from(total), write)
-                .map_err(|error| match error {
-                    AccessError::OutOfBounds => out_of_bounds(space, address, total, write, lane),
-                    AccessError::ReadOnly => LaneFault {
-                        kind: FaultKind::ReadOnly {
-                            space: space.word(),
-                            address,
-                            bytes: total,
-                        },
-                        lane,
-                    },
-                })?;
+                .map_err(|error| refused(error, space, address, total, write, lane))?;
             f(bytes, line * line_step, unit_step);
         }
         Ok(())

@@ -40,6 +40,7 @@ pub(crate) use api;
 /// Carries out a call that needs `cuInit`.
 pub(crate) fn ready(name: &'static str, body: impl FnOnce() -> Done) -> CUresult {
     early(name, || {
+        outside_callback()?;
         if INITIALISED.load(Ordering::Acquire) {
             body()
         } else {

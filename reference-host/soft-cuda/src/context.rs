@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::handle::{Handle, Kind};
+use crate::event::Event;
+use crate::handle::{Handle, Kind, Table};
 use crate::memory::DeviceMemory;
 use crate::queue::Queue;
+use crate::stream::Stream;
 use crate::types::CUcontext;
 
 /// A context. Its work is one queue, its state is behind one lock.
@@ -31,6 +33,8 @@ pub(crate) struct State {
     pub(crate) lost: Option<Error>,
     pub(crate) queue: Queue,
     pub(crate) memory: DeviceMemory,
+    pub(crate) streams: Table<Stream>,
+    pub(crate) events: Table<Event>,
 }
 
 impl Context {

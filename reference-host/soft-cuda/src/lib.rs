@@ -17,12 +17,15 @@ pub mod api;
 mod call;
 mod context;
 mod device;
+mod environment;
 mod error;
+mod event;
 mod handle;
 mod inject;
 mod launch;
 mod memory;
 mod queue;
+mod stream;
 mod types;
 
 pub use error::Error;

@@ -1,7 +1,12 @@
 //! The exported functions: a file for each chapter of the driver API.
 
 pub mod context;
+pub mod copy;
 pub mod device;
+pub mod event;
+pub mod fill;
+pub mod memory;
+pub mod stream;
 
 /// An exported function.
 #[derive(Clone, Copy)]
@@ -13,4 +18,12 @@ pub(crate) struct Export {
 }
 
 /// All of them, a list for each chapter.
-pub(crate) const EXPORTS: &[&[Export]] = &[context::EXPORTS, device::EXPORTS];
+pub(crate) const EXPORTS: &[&[Export]] = &[
+    context::EXPORTS,
+    copy::EXPORTS,
+    device::EXPORTS,
+    event::EXPORTS,
+    fill::EXPORTS,
+    memory::EXPORTS,
+    stream::EXPORTS,
+];

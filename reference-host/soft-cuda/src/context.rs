@@ -9,8 +9,10 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::handle::{Handle, Kind, Table};
 use crate::memory::DeviceMemory;
+use crate::module::Modules;
 use crate::queue::Queue;
 use crate::stream::Stream;
+use crate::settings::Settings;
 use crate::types::CUcontext;
 
 /// A context. Its work is one queue, its state is behind one lock.
@@ -19,7 +21,10 @@ pub(crate) struct Context {
     /// Its own number, by which handles of what it owns name it.
     pub(crate) serial: u32,
     pub(crate) device: i32,
-    pub(crate) flags: AtomicU32,
+    flags: AtomicU32,
+    is_primary: bool,
+    /// Uses that were counted by name, beside the first.
+    attached: AtomicU32,
     destroyed: AtomicBool,
     /// Held by whoever carries out work of the queue, so that it stays in order while functions of the program run without the state.
     pub(crate) engine: Mutex<()>,
@@ -35,11 +40,22 @@ pub(crate) struct State {
     pub(crate) memory: DeviceMemory,
     pub(crate) streams: Table<Stream>,
     pub(crate) events: Table<Event>,
+    pub(crate) modules: Modules,
+    pub(crate) settings: Settings,
 }
 
 impl Context {
     /// Makes a context and keeps it.
     pub(crate) fn create(flags: u32) -> Result<Arc<Self>, Error> {
+        Self::make(flags, false)
+    }
+
+    /// Makes a context that only [`primary`](crate::primary) ends.
+    pub(crate) fn create_primary(flags: u32) -> Result<Arc<Self>, Error> {
+        Self::make(flags, true)
+    }
+
+    fn make(flags: u32, is_primary: bool) -> Result<Arc<Self>, Error> {
         let mut contexts = contexts();
         let serial = contexts.last.checked_add(1).ok_or(Error::OutOfMemory)?;
         contexts.last = serial;
@@ -47,6 +63,8 @@ impl Context {
             serial,
             device: 0,
             flags: AtomicU32::new(flags),
+            is_primary,
+            attached: AtomicU32::new(0),
             destroyed: AtomicBool::new(false),
             engine: Mutex::default(),
             state: Mutex::default(),
@@ -68,8 +86,7 @@ impl Context {
 
     /// The calling thread's context, whether or not it has failed.
     pub(crate) fn current() -> Result<Arc<Self>, Error> {
-        let top = STACK.with_borrow(|stack| stack.last().cloned());
-        let context = top.ok_or(Error::InvalidContext)?;
+        let context = top().ok_or(Error::InvalidContext)?;
         if context.destroyed.load(Ordering::Acquire) {
             return Err(Error::ContextIsDestroyed);
         }
@@ -94,6 +111,35 @@ impl Context {
         CUcontext(handle.bits(Kind::Context))
     }
 
+    /// The flags that it was made with or given since.
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_flags(&self, flags: u32) {
+        self.flags.store(flags, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
+    /// Counts one more use.
+    pub(crate) fn attach(&self) {
+        let more = |uses: u32| uses.checked_add(1);
+        let _ = self
+            .attached
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Counts one use less; whether that was the last.
+    pub(crate) fn detach(&self) -> bool {
+        let less = |uses: u32| uses.checked_sub(1);
+        self.attached
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_err()
+    }
+
     /// Its state, whatever happened to it.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -108,11 +154,14 @@ impl Context {
         }
     }
 
-    /// Ends it and everything it owns.
+    /// Ends it and everything it owns; work that somebody still carries out for it finds it lost.
     pub(crate) fn destroy(&self) {
         self.destroyed.store(true, Ordering::Release);
         contexts().live.remove(&self.serial);
-        *self.state() = State::default();
+        *self.state() = State {
+            lost: Some(Error::ContextIsDestroyed),
+            ..State::default()
+        };
     }
 }
 
@@ -124,6 +173,11 @@ pub(crate) fn push(context: Arc<Context>) {
 /// Takes the current context off.
 pub(crate) fn pop() -> Option<Arc<Context>> {
     STACK.with_borrow_mut(Vec::pop)
+}
+
+/// The calling thread's current context, whatever happened to it.
+pub(crate) fn top() -> Option<Arc<Context>> {
+    STACK.with_borrow(|stack| stack.last().cloned())
 }
 
 /// All live contexts, in the order of their making.

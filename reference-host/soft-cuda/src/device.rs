@@ -14,3 +14,13 @@ pub(crate) const MAX_THREADS_PER_BLOCK: u32 = 1024;
 pub(crate) const MAX_GRID: [u32; 3] = [0x7FFF_FFFF, 65_535, 65_535];
 /// Threads of a block on each axis.
 pub(crate) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Shared memory of a block without asking for more.
+pub(crate) const SHARED_BYTES: u32 = 48 << 10;
+/// Shared memory of a block for functions that were allowed it.
+pub(crate) const SHARED_BYTES_OPT_IN: u32 = 227 << 10;
+/// Blocks of a cooperative launch: they run one after the other, so that one that waits for another would wait for ever.
+pub(crate) const COOPERATIVE_BLOCKS: u32 = 1;
+/// The priorities of streams, where less is more.
+pub(crate) const LEAST_PRIORITY: i32 = 0;
+/// The priority of the most urgent streams.
+pub(crate) const GREATEST_PRIORITY: i32 = -5;

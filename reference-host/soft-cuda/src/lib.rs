@@ -14,6 +14,7 @@
 )]
 
 pub mod api;
+mod attribute;
 mod call;
 mod context;
 mod device;
@@ -21,11 +22,16 @@ mod environment;
 mod error;
 mod event;
 mod handle;
+mod image;
 mod inject;
+mod jit;
 mod launch;
 mod memory;
+mod module;
+mod primary;
 mod queue;
 mod stream;
+mod settings;
 mod types;
 
 pub use error::Error;

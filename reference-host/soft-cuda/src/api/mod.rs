@@ -5,7 +5,11 @@ pub mod copy;
 pub mod device;
 pub mod event;
 pub mod fill;
+pub mod function;
+pub mod launch;
 pub mod memory;
+pub mod module;
+pub mod primary;
 pub mod stream;
 
 /// An exported function.
@@ -24,6 +28,10 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     device::EXPORTS,
     event::EXPORTS,
     fill::EXPORTS,
+    function::EXPORTS,
+    launch::EXPORTS,
     memory::EXPORTS,
+    module::EXPORTS,
+    primary::EXPORTS,
     stream::EXPORTS,
 ];

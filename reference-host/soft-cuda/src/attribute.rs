@@ -31,7 +31,9 @@ impl Function {
             }
             MAX_DYNAMIC_SHARED_SIZE_BYTES => value(self.max_dynamic_shared_bytes),
             PREFERRED_SHARED_MEMORY_CARVEOUT => self.carveout,
-            CACHE_MODE_CA | CLUSTER_SIZE_MUST_BE_SET | DEVICE_NODE_UPDATE_SUPPORTED
+            CACHE_MODE_CA
+            | CLUSTER_SIZE_MUST_BE_SET
+            | DEVICE_NODE_UPDATE_SUPPORTED
             | SHARED_MEMORY_MODE => 0,
             attribute => *self
                 .cluster

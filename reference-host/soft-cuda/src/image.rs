@@ -154,7 +154,7 @@ fn kind(bytes: &[u8]) -> Content {
             _ => Content::MachineCode,
         };
     }
-    if FAT_BINARY.iter().any(|magic| bytes.starts_with(*magic)) {
+    if FAT_BINARY.iter().any(|magic| bytes.starts_with(magic)) {
         return Content::MachineCode;
     }
     match bytes.first() {

@@ -74,7 +74,11 @@ impl Shape {
                 .required_block()
                 .is_none_or(|block| block == self.block)
             && self.dynamic_shared_bytes <= kernel.max_dynamic_shared_bytes;
-        if fits { Ok(()) } else { Err(Error::InvalidValue) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::InvalidValue)
+        }
     }
 }
 

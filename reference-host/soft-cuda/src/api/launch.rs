@@ -10,7 +10,7 @@ use crate::device;
 use crate::error::Error;
 use crate::launch::{Launch, Shape};
 use crate::module::Kernel;
-use crate::queue::{Task, Work};
+use crate::queue::{StreamId, Task, Work};
 use crate::types::{CUfunction, CUstream};
 
 api! {
@@ -119,8 +119,8 @@ unsafe fn launch(
     function: CUfunction,
     shape: Shape,
     stream: CUstream,
-    params: *const *const c_void,
-    extra: *const *const c_void,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
     cooperative: bool,
 ) -> Done {
     let context = Context::working()?;
@@ -136,7 +136,11 @@ unsafe fn launch(
     }
     let launch = Launch::new(kernel, shape, params?)?;
     let mut state = context.open()?;
-    let stream = stream_of(&context, &state, stream)?;
+    let stream = match stream.0 {
+        0 | 1 => StreamId::Legacy,
+        2 => StreamId::PerThread,
+        _ => return Err(Error::InvalidHandle),
+    };
     state.queue.push(Task {
         stream,
         work: Work::Launch(Box::new(launch)),
@@ -168,8 +172,8 @@ pub(crate) fn kernel(context: &Arc<Context>, function: CUfunction) -> Result<Ker
 /// `params` is null or has a pointer for each parameter, null or good for a read of its size. `extra` is null or a list as the driver API has it.
 pub(crate) unsafe fn arguments(
     entry: &soft_gpu::Entry,
-    params: *const *const c_void,
-    extra: *const *const c_void,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
 ) -> Result<Vec<u8>, Error> {
     let mut block = vec![0; entry.param_bytes() as usize];
     if !extra.is_null() {
@@ -196,7 +200,11 @@ pub(crate) unsafe fn arguments(
         let end = start.saturating_add(param.size_bytes as usize);
         let place = block.get_mut(start..end).ok_or(Error::Unknown)?;
         // SAFETY: the argument has the parameter's size, which is that of `place`, a vector of our own.
-        unsafe { argument.cast::<u8>().copy_to_nonoverlapping(place.as_mut_ptr(), place.len()) };
+        unsafe {
+            argument
+                .cast::<u8>()
+                .copy_to_nonoverlapping(place.as_mut_ptr(), place.len())
+        };
     }
     Ok(block)
 }
@@ -206,7 +214,7 @@ pub(crate) unsafe fn arguments(
 /// # Safety
 ///
 /// `extra` is a list as the driver API has it: pairs of a name and a pointer up to an end.
-unsafe fn from_extra(block: &mut [u8], extra: *const *const c_void) -> Done {
+unsafe fn from_extra(block: &mut [u8], extra: *mut *mut c_void) -> Done {
     let (mut buffer, mut size) = (None, None);
     let mut ended = false;
     for index in 0..MOST_EXTRA {
@@ -217,7 +225,11 @@ unsafe fn from_extra(block: &mut [u8], extra: *const *const c_void) -> Done {
             break;
         }
         // SAFETY: a name that is not the end has a value behind it.
-        let value = unsafe { extra.add(index.saturating_mul(2).saturating_add(1)).read_unaligned() };
+        let value = unsafe {
+            extra
+                .add(index.saturating_mul(2).saturating_add(1))
+                .read_unaligned()
+        };
         match name.addr() {
             EXTRA_BUFFER_POINTER => buffer = Some(value),
             EXTRA_BUFFER_SIZE => {
@@ -241,7 +253,11 @@ unsafe fn from_extra(block: &mut [u8], extra: *const *const c_void) -> Done {
         return Err(Error::InvalidValue);
     }
     // SAFETY: the buffer has as many bytes as the program says, and the block no more.
-    unsafe { buffer.cast::<u8>().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
+    unsafe {
+        buffer
+            .cast::<u8>()
+            .copy_to_nonoverlapping(block.as_mut_ptr(), block.len())
+    };
     Ok(())
 }
 

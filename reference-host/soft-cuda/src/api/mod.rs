@@ -3,6 +3,7 @@
 pub mod context;
 pub mod copy;
 pub mod device;
+pub mod error;
 pub mod event;
 pub mod fill;
 pub mod function;
@@ -26,6 +27,7 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     context::EXPORTS,
     copy::EXPORTS,
     device::EXPORTS,
+    error::EXPORTS,
     event::EXPORTS,
     fill::EXPORTS,
     function::EXPORTS,

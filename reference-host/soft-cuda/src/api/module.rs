@@ -185,13 +185,13 @@ pub(crate) unsafe fn image_at(image: *const c_void) -> Result<Image, Refusal> {
     let mut known = 0;
     let mut next = first;
     // Byte by byte, since what only begins like an image may end at any zero.
-    for byte in &mut header {
+    while let Some(byte) = header.get_mut(known) {
         *byte = next;
-        known += 1;
-        if next == 0 && !Image::is_linked(&header) || known == HEADER_BYTES {
+        known = known.saturating_add(1);
+        if known == HEADER_BYTES || (next == 0 && !Image::is_linked(&header)) {
             break;
         }
-        // SAFETY: no end of a string has been seen up to here, or the magic of an image, whose header is longer.
+        // SAFETY: no end of a string has been seen up to here, or else the magic of an image, whose header is longer.
         next = unsafe { image.cast::<u8>().add(known).read() };
     }
     if let Some(bytes) = Image::linked_bytes(&header) {
@@ -285,7 +285,12 @@ impl Jit {
         if let Some(index) = self.options.wall_time {
             let milliseconds = begin.elapsed().as_secs_f32() * 1000.0;
             // SAFETY: the word of the option, which the program passed and wants a float in.
-            unsafe { values.add(index).cast::<f32>().write_unaligned(milliseconds) };
+            unsafe {
+                values
+                    .add(index)
+                    .cast::<f32>()
+                    .write_unaligned(milliseconds)
+            };
         }
         let message = refusal.map_or("", |refusal| &refusal.log);
         for (log, message) in [(self.options.info, ""), (self.options.error, message)] {

@@ -11,8 +11,8 @@ use crate::handle::{Handle, Kind, Table};
 use crate::memory::DeviceMemory;
 use crate::module::Modules;
 use crate::queue::Queue;
-use crate::stream::Stream;
 use crate::settings::Settings;
+use crate::stream::Stream;
 use crate::types::CUcontext;
 
 /// A context. Its work is one queue, its state is behind one lock.

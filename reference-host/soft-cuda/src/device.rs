@@ -39,12 +39,7 @@ pub(crate) const SHARED_BYTES_PER_MULTIPROCESSOR: u32 = 228 << 10;
 /// Shared memory that each block takes beside its own.
 pub(crate) const RESERVED_SHARED_BYTES: u32 = 1 << 10;
 /// Blocks of a cooperative launch: they run one after the other, so that one that waits for another would wait for ever.
-pub(crate) const COOPERATIVE_BLOCKS: u32 = 1;
-/// The priorities of streams, where less is more.
-pub(crate) const LEAST_PRIORITY: i32 = 0;
-/// The priority of the most urgent streams.
-pub(crate) const GREATEST_PRIORITY: i32 = -5;
-
+pub(crate) const COOPERATIVE_BLOCKS: u64 = 1;
 /// The value of a device attribute.
 ///
 /// # Errors

@@ -7,7 +7,9 @@ use soft_gpu::{FaultKind, LaunchConfig, LaunchError};
 use crate::call::Done;
 use crate::context::State;
 use crate::device;
+use crate::environment;
 use crate::error::Error;
+use crate::memory::SharedMemory;
 use crate::module::Kernel;
 
 /// A launch whose arguments have been checked and copied.
@@ -55,6 +57,12 @@ impl Launch {
 }
 
 impl Shape {
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> u64 {
+        let axes = self.grid.iter().copied().map(u64::from);
+        axes.fold(1, u64::saturating_mul)
+    }
+
     /// Checks it against device and kernel.
     ///
     /// # Errors
@@ -100,19 +108,17 @@ pub(crate) fn run(state: &mut State, launch: &Launch) -> Done {
     let module = modules.module_mut(launch.kernel.module)?;
     let part = module.parts.get_mut(launch.kernel.part);
     let part = part.ok_or(Error::Unknown)?;
-    if part.code.constant_bytes() > 0
-        && let Some(bytes) = memory.adopted(part.constants_start())
-    {
-        part.globals.constants_mut().copy_from_slice(bytes);
-    }
+    memory.read_variables(part.constants_start(), part.globals.constants_mut())?;
+    let mut shared = SharedMemory::hold();
     let mut mapped = soft_gpu::Memory::new();
     memory.map(&mut mapped)?;
+    shared.map(&mut mapped)?;
     let config = LaunchConfig {
         grid: launch.shape.grid,
         block: launch.shape.block,
         dynamic_shared_bytes: launch.shape.dynamic_shared_bytes,
         heap_bytes: u32::try_from(settings.heap_bytes).unwrap_or(u32::MAX),
-        instruction_budget: INSTRUCTION_BUDGET,
+        instruction_budget: environment::settings().instruction_budget,
         ..LaunchConfig::default()
     };
     let outcome = soft_gpu::launch(
@@ -159,6 +165,3 @@ fn code(kind: &FaultKind) -> Error {
         _ => Error::LaunchFailed,
     }
 }
-
-/// Weighted instructions of all warps after which a kernel counts as one that does not end.
-const INSTRUCTION_BUDGET: u64 = 200_000_000;

@@ -30,8 +30,8 @@ mod memory;
 mod module;
 mod primary;
 mod queue;
-mod stream;
 mod settings;
+mod stream;
 mod types;
 
 pub use error::Error;

@@ -124,20 +124,32 @@ impl DeviceMemory {
         Ok(self.keep(reservation, len_bytes, bytes, origin))
     }
 
-    /// Makes memory that holds `image`.
+    /// Makes memory for a module's variables at a place that is the module's own, with their values.
     ///
     /// # Errors
     ///
     /// As for [`Self::allocate`].
-    pub(crate) fn allocate_image(
-        &mut self,
-        context: u32,
-        image: Box<[u8]>,
-        origin: Origin,
-    ) -> Result<u64, Error> {
+    pub(crate) fn place(&mut self, context: u32, start: u64, image: Vec<u8>) -> Result<(), Error> {
+        if image.is_empty() {
+            return Ok(());
+        }
         let len_bytes = image.len() as u64;
-        let reservation = Reservation::of_device(len_bytes, context)?;
-        Ok(self.keep(reservation, len_bytes, Bytes::Held(image), origin))
+        let reservation = Reservation::of_variables(start, len_bytes, context)?;
+        let bytes = Bytes::Held(image.into_boxed_slice());
+        self.keep(reservation, len_bytes, bytes, Origin::Variable);
+        Ok(())
+    }
+
+    /// Copies the variables at `start`; nothing where there are none.
+    ///
+    /// # Errors
+    ///
+    /// There are not as many bytes.
+    pub(crate) fn read_variables(&self, start: u64, into: &mut [u8]) -> Result<(), Error> {
+        match self.allocations.get(&start) {
+            Some(variables) => variables.read(0, into),
+            None => Ok(()),
+        }
     }
 
     /// Frees what begins at `start`.

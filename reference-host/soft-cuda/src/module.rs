@@ -8,6 +8,7 @@ use crate::device;
 use crate::error::Error;
 use crate::handle::{Handle, Kind, Table};
 use crate::image::{Image, Refusal};
+use crate::memory::space::VARIABLES;
 use crate::types::{CUfunction, CUmodule};
 
 /// The modules of a context and the functions that programs have asked for.
@@ -157,7 +158,7 @@ pub(crate) fn load(
             place,
         });
         for (start, image) in images {
-            if let Err(error) = state.memory.adopt(start, image.into_boxed_slice()) {
+            if let Err(error) = state.memory.place(context.serial, start, image) {
                 withdraw(state, &parts);
                 return Err(error);
             }
@@ -190,8 +191,8 @@ pub(crate) fn unload(state: &mut State, serial: u32) -> Result<(), Error> {
 
 fn withdraw(state: &mut State, parts: &[Part]) {
     for part in parts {
-        state.memory.withdraw(part.place.variables());
-        state.memory.withdraw(part.place.constants());
+        state.memory.free(part.place.variables());
+        state.memory.free(part.place.constants());
     }
 }
 
@@ -339,7 +340,9 @@ impl Place {
     }
 
     fn variables(&self) -> u64 {
-        PLACES_START.saturating_add(self.0.saturating_mul(PLACE_BYTES))
+        VARIABLES
+            .start
+            .saturating_add(self.0.saturating_mul(PLACE_BYTES))
     }
 
     fn constants(&self) -> u64 {
@@ -357,8 +360,6 @@ impl Drop for Place {
 /// The place to try next, and those taken.
 static PLACES: Mutex<(u64, BTreeSet<u64>)> = Mutex::new((0, BTreeSet::new()));
 
-/// Where places for modules begin: above all other device memory.
-const PLACES_START: u64 = 0x7000_0000_0000;
 /// Variables take 16 MiB at most and constants 64 KiB; each start in one half.
 const PLACE_BYTES: u64 = 64 << 20;
-const PLACE_COUNT: u64 = 1 << 16;
+const PLACE_COUNT: u64 = (VARIABLES.end - VARIABLES.start) / PLACE_BYTES;

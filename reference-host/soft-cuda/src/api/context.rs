@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::api::{device, function};
 use crate::call::{Done, api, outside_callback, put, put_wanted, take};
 use crate::context::{self, Context};
-use crate::device::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::error::Error;
 use crate::queue::{Until, finish};
+use crate::stream::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::types::{CUcontext, CUdevice};
 
 api! {

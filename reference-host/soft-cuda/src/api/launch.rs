@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::api::function;
 use crate::call::{Done, api, take};
 use crate::context::Context;
-use crate::device;
+use crate::device::COOPERATIVE_BLOCKS;
 use crate::error::Error;
 use crate::launch::{Launch, Shape};
 use crate::module::Kernel;
-use crate::queue::{StreamId, Task, Work};
+use crate::queue::{Task, Work};
+use crate::stream::Target;
 use crate::types::{CUfunction, CUstream};
 
 api! {
@@ -110,7 +111,7 @@ pub struct LaunchAttribute {
     pub value: [u64; 8],
 }
 
-/// Launches a kernel in the current context.
+/// Launches a kernel in a stream.
 ///
 /// # Safety
 ///
@@ -123,26 +124,17 @@ unsafe fn launch(
     extra: *mut *mut c_void,
     cooperative: bool,
 ) -> Done {
-    let context = Context::working()?;
-    let kernel = kernel(&context, function)?;
+    let target = Target::of(stream)?;
+    let kernel = kernel(&target.context, function)?;
     // SAFETY: this function's own terms.
     let params = unsafe { arguments(kernel.entry()?, params, extra) };
-    if cooperative {
-        // Blocks run one after the other, so that only one can take part in a wait for all.
-        let blocks = shape.grid.iter().copied().fold(1, u32::saturating_mul);
-        if blocks > device::COOPERATIVE_BLOCKS {
-            return Err(Error::CooperativeLaunchTooLarge);
-        }
-    }
     let launch = Launch::new(kernel, shape, params?)?;
-    let mut state = context.open()?;
-    let stream = match stream.0 {
-        0 | 1 => StreamId::Legacy,
-        2 => StreamId::PerThread,
-        _ => return Err(Error::InvalidHandle),
-    };
-    state.queue.push(Task {
-        stream,
+    // Blocks run one after the other, so that only one can take part in a wait for all.
+    if cooperative && shape.blocks() > COOPERATIVE_BLOCKS {
+        return Err(Error::CooperativeLaunchTooLarge);
+    }
+    target.context.open()?.queue.push(Task {
+        stream: target.stream,
         work: Work::Launch(Box::new(launch)),
     });
     Ok(())

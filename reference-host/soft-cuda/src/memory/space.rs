@@ -55,12 +55,20 @@ impl Reservation {
     /// [`Error::OutOfMemory`] where the device has not as much left.
     pub(crate) fn of_device(len_bytes: u64, context: u32) -> Result<Self, Error> {
         let mut space = lock();
-        let used_bytes = space.used_bytes.saturating_add(len_bytes);
-        if used_bytes > environment::settings().memory_bytes {
-            return Err(Error::OutOfMemory);
-        }
+        let used_bytes = space.with(len_bytes)?;
         let start = space.hole(len_bytes).ok_or(Error::OutOfMemory)?;
         space.used_bytes = used_bytes;
+        Ok(space.put(start, len_bytes, Owner::Context(context), len_bytes))
+    }
+
+    /// Takes `len_bytes` of device memory at an address within [`VARIABLES`] that the caller knows to be free.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::of_device`].
+    pub(crate) fn of_variables(start: u64, len_bytes: u64, context: u32) -> Result<Self, Error> {
+        let mut space = lock();
+        space.used_bytes = space.with(len_bytes)?;
         Ok(space.put(start, len_bytes, Owner::Context(context), len_bytes))
     }
 
@@ -126,7 +134,9 @@ pub(crate) fn find_host(address: u64) -> Option<Piece> {
 /// Whether no host memory can ever be at an address, since it is among those of device memory, or among those kept for memory that is shared
 /// with the program and was given out here.
 pub(crate) fn is_ours(address: u64) -> bool {
-    DEVICE.contains(&address) || SHARED.contains(&address)
+    [DEVICE, SHARED, VARIABLES]
+        .iter()
+        .any(|range| range.contains(&address))
 }
 
 /// All live pieces of memory that the program reaches too.
@@ -163,6 +173,8 @@ const KERNELS_OWN: std::ops::Range<u64> = 0x7800_0000_0000..0x7F00_0000_0000;
 const DEVICE: std::ops::Range<u64> = 0x1100_0000_0000..0x2000_0000_0000;
 /// Addresses of memory that program and device share.
 const SHARED: std::ops::Range<u64> = 0x2000_0000_0000..0x4000_0000_0000;
+/// Addresses of modules' variables.
+pub(crate) const VARIABLES: std::ops::Range<u64> = 0x4000_0000_0000..0x4400_0000_0000;
 /// Device memory begins at multiples of this.
 const ALIGNMENT: u64 = 512;
 /// Addresses after each piece at which nothing is.
@@ -210,6 +222,15 @@ impl Space {
                 }
             }
         }
+    }
+
+    /// Bytes of device memory in use with so many more.
+    fn with(&self, len_bytes: u64) -> Result<u64, Error> {
+        let used_bytes = self.used_bytes.saturating_add(len_bytes);
+        if used_bytes > environment::settings().memory_bytes {
+            return Err(Error::OutOfMemory);
+        }
+        Ok(used_bytes)
     }
 
     fn put(&mut self, start: u64, len_bytes: u64, owner: Owner, charged_bytes: u64) -> Reservation {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::abi::{self, AbiError};
 use crate::argv::ArgvError;
-use crate::device::DeviceError;
+use crate::device::{Absence, DeviceError};
 use crate::registry::OverLimit;
 
 /// Why a call failed.
@@ -39,8 +39,8 @@ impl Error<'_> {
 #[non_exhaustive]
 pub enum Refusal {
     /// The host has no device.
-    #[error("no CUDA device on this host")]
-    NotAvailable,
+    #[error("{0}")]
+    NotAvailable(Absence),
     /// The guest exports no memory that a host could read.
     #[error(
         "the module exports no unshared linear memory named `{}`",
@@ -153,7 +153,7 @@ impl Refusal {
     #[must_use]
     pub const fn code(&self) -> AbiError {
         match self {
-            Self::NotAvailable => AbiError::NotAvailable,
+            Self::NotAvailable(_) => AbiError::NotAvailable,
             Self::NoMemory | Self::OutOfBounds { .. } | Self::NegativeLength { .. } => {
                 AbiError::InvalidPointer
             }

@@ -1,7 +1,7 @@
 //! What all instances of one process share: a device and the budgets.
 
 use crate::abi;
-use crate::device::{Buffer, Device, Kernel, NoDevice, SoftDevice};
+use crate::device::{Absence, Buffer, Device, Kernel, NoDevice, SoftDevice};
 use crate::instance::Instance;
 use crate::registry::{Limits, Registry, Usage};
 use crate::sync::Arc;
@@ -10,7 +10,7 @@ use crate::sync::Arc;
 #[derive(Debug)]
 pub struct Host {
     pub(crate) device: Box<dyn Device>,
-    pub(crate) has_device: bool,
+    pub(crate) absence: Option<Absence>,
     pub(crate) allocates_on_write: bool,
     pub(crate) kernels: Registry<dyn Kernel>,
     pub(crate) buffers: Registry<dyn Buffer>,
@@ -33,7 +33,7 @@ impl Host {
             bytes: abi::MAX_DEVICE_BYTES_PER_HOST,
         };
         Arc::new(Self {
-            has_device: device.is_available(),
+            absence: device.absence(),
             allocates_on_write: device.allocates_on_write(),
             device: Box::new(device),
             kernels: Registry::new(kernels, Limits::NONE),
@@ -50,7 +50,7 @@ impl Host {
     /// A host without a device: the `no-device` profile.
     #[must_use]
     pub fn none() -> Arc<Self> {
-        Self::new(NoDevice)
+        Self::new(NoDevice::default())
     }
 
     /// State for a new guest that may use the interface.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::abi::{AbiError, MAX_LAST_ERROR_BYTES};
 use crate::argv::ArgvError;
-use crate::device::{Buffer, DeviceError, Kernel};
+use crate::device::{Buffer, Context, DeviceError, Kernel};
 use crate::error::{Error, Refusal};
 use crate::host::Host;
 use crate::registry::{Id, OverLimit, Owner, Usage};
@@ -25,6 +25,7 @@ impl Instance {
     pub(crate) fn new(host: Arc<Host>, granted: bool) -> Self {
         let (kernels, buffers) = (host.kernels.owner(), host.buffers.owner());
         let held = Held {
+            context: host.device.context(),
             host,
             kernels,
             buffers,
@@ -91,6 +92,7 @@ impl Drop for Instance {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) host: Arc<Host>,
+    pub(crate) context: Arc<dyn Context>,
     pub(crate) kernels: Owner,
     pub(crate) buffers: Owner,
     /// Whether anything was launched that no `sync` has waited for.

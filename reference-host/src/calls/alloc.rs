@@ -21,7 +21,7 @@ pub fn alloc(instance: &mut Instance, size_lo: i32, size_hi: i32) -> i64 {
         let host = &held.host;
         let id = if host.allocates_on_write {
             // Such a buffer costs nothing to make, so that quota and entry can be one step.
-            let buffer = host.device.alloc(len_bytes).or_record(last_error)?;
+            let buffer = held.context.alloc(len_bytes).or_record(last_error)?;
             host.buffers
                 .register(held.buffers, len_bytes, buffer)
                 .or_record(last_error)?
@@ -30,7 +30,7 @@ pub fn alloc(instance: &mut Instance, size_lo: i32, size_hi: i32) -> i64 {
                 .buffers
                 .reserve(held.buffers, len_bytes)
                 .or_record(last_error)?;
-            quota.commit(host.device.alloc(len_bytes).or_record(last_error)?)
+            quota.commit(held.context.alloc(len_bytes).or_record(last_error)?)
         };
         Ok(id.number())
     })

@@ -85,7 +85,7 @@ fn run(
     args: &LaunchArgs,
 ) -> Result<(), AbiError> {
     let shape = shape(args).or_record(last_error)?;
-    let has_device = held.host.has_device;
+    let absence = held.host.absence;
     let Some(kernel) = held.kernel(Id::new(args.kernel_id)) else {
         return Err(last_error.record(Refusal::UnknownKernel(args.kernel_id)));
     };
@@ -98,8 +98,8 @@ fn run(
     };
     let records = argv::parse(argv, memory.len_bytes()).or_record(last_error)?;
     match_params(kernel, records.clone()).or_record(last_error)?;
-    if !has_device {
-        return Err(last_error.record(Refusal::NotAvailable));
+    if let Some(absence) = absence {
+        return Err(last_error.record(Refusal::NotAvailable(absence)));
     }
     // Copied out of the guest's memory, which the kernel may write to.
     let args: Args = records.collect();

@@ -41,7 +41,7 @@ pub fn load_ptx(
             .kernels
             .reserve(held.kernels, ptx.len() as u64)
             .or_record(last_error)?;
-        let kernel = host.device.load(ptx, entry).or_record(last_error)?;
+        let kernel = held.context.load(ptx, entry).or_record(last_error)?;
         Ok(quota.commit(kernel).number())
     })
 }

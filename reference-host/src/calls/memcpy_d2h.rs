@@ -21,7 +21,7 @@ pub fn memcpy_d2h(
         let mut memory = GuestMemory::new(memory);
         let number = join(handle_lo, handle_hi).cast_signed();
         let Some(buffer) = held.buffer(Id::new(number)) else {
-            if !held.host.has_device {
+            if held.host.absence.is_some() {
                 // No handle can be right here; the region is validated all the same.
                 memory
                     .read("destination", dst_ptr, len)

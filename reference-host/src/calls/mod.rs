@@ -109,10 +109,9 @@ fn join(lo: i32, hi: i32) -> u64 {
 
 /// Without a device no handle can exist, and "not available" says more than "unknown".
 fn unknown_handle(held: &Held, last_error: &mut LastError, number: i64) -> AbiError {
-    if held.host.has_device {
-        not_a_handle(last_error, number)
-    } else {
-        last_error.record(Refusal::NotAvailable)
+    match held.host.absence {
+        None => not_a_handle(last_error, number),
+        Some(absence) => last_error.record(Refusal::NotAvailable(absence)),
     }
 }
 

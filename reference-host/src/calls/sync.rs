@@ -11,7 +11,7 @@ pub fn sync(instance: &mut Instance) -> i32 {
     raw(instance, |held, last_error| {
         if held.outstanding {
             held.outstanding = false;
-            held.host.device.sync().or_record(last_error)?;
+            held.context.sync().or_record(last_error)?;
         }
         Ok(0)
     })

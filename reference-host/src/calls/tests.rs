@@ -7,12 +7,12 @@ mod memcpy;
 
 use super::*;
 use crate::argv::Arg;
-use crate::device::{Device, DeviceError, Kernel, Shape};
+use crate::device::{Context, Device, DeviceError, Kernel, Shape};
 use crate::host::Host;
 use crate::sync::Arc;
 
 /// A device without rules: takes any PTX, runs nothing, and fails on demand.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Fake {
     params: Vec<u32>,
     refuses: bool,
@@ -27,6 +27,12 @@ impl Device for Fake {
         self.allocates_on_write
     }
 
+    fn context(&self) -> Arc<dyn Context> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Context for Fake {
     fn load(&self, _: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         if self.refuses || entry == "missing" {
             return Err(DeviceError::NoSuchEntry(entry.into()));

@@ -3,6 +3,7 @@
 //! A device trusts what it is given: sizes are within the ABI's caps, windows lie in the guest's memory, and the
 //! arguments match the kernel's parameters in number and size.
 
+mod arguments;
 mod none;
 mod soft;
 
@@ -20,9 +21,9 @@ pub use soft::SoftDevice;
 
 /// Something that assembles PTX, runs kernels and holds buffers.
 pub trait Device: fmt::Debug + Send + Sync {
-    /// Whether there is a device at all. Without one, calls are validated and then refused as not available.
-    fn is_available(&self) -> bool {
-        true
+    /// Why there is no device, if there is none: calls are validated and then refused as not available.
+    fn absence(&self) -> Option<Absence> {
+        None
     }
 
     /// Whether a buffer takes no memory before its first write. [`Device::alloc`] may then be called for a buffer
@@ -31,6 +32,12 @@ pub trait Device: fmt::Debug + Send + Sync {
         false
     }
 
+    /// What a new instance has of the device. It costs nothing before its first use.
+    fn context(&self) -> Arc<dyn Context>;
+}
+
+/// What one instance has of a device: whatever happens in it stays there.
+pub trait Context: fmt::Debug + Send + Sync {
     /// Assembles `ptx` and finds the kernel `entry` in it.
     ///
     /// # Errors
@@ -100,6 +107,37 @@ fn assemble(ptx: &[u8], entry: &str) -> Result<(Module, Entry), DeviceError> {
     Ok((module, found))
 }
 
+/// Why a host has no device.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Absence {
+    /// It was made without one, or the machine has none.
+    #[error("no CUDA device on this host")]
+    NoDevice,
+    /// There is no driver.
+    #[error("no CUDA driver on this host: libcuda.so.1 cannot be loaded")]
+    NoDriver,
+    /// The driver lacks functions that this host needs.
+    #[error("the CUDA driver is too old: it offers version {}.{}, this host needs {}.{}", .offered / 1000, .offered % 1000 / 10, .needed / 1000, .needed % 1000 / 10)]
+    DriverTooOld {
+        /// The driver's version: thousands for the major, tens for the minor one.
+        offered: i32,
+        /// The least that will do.
+        needed: i32,
+    },
+    /// There are devices, but not this one.
+    #[error("no CUDA device has ordinal {ordinal}: this host has {count}, from 0 on")]
+    NoSuchOrdinal {
+        /// The device asked for.
+        ordinal: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The driver does not start.
+    #[error("the CUDA driver does not start: it answers code {0}")]
+    DriverFailed(u32),
+}
+
 /// The shape of a launch, within the ABI's caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -116,8 +154,8 @@ pub struct Shape {
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device.
-    #[error("no CUDA device on this host")]
-    NotAvailable,
+    #[error("{0}")]
+    NotAvailable(Absence),
     /// A PTX assembler rejects the source.
     #[error("PTX {0}")]
     MalformedPtx(Box<PtxError>),
@@ -143,7 +181,7 @@ impl DeviceError {
     #[must_use]
     pub const fn code(&self) -> AbiError {
         match self {
-            Self::NotAvailable => AbiError::NotAvailable,
+            Self::NotAvailable(_) => AbiError::NotAvailable,
             Self::MalformedPtx(_) => AbiError::MalformedPtx,
             Self::NoSuchEntry(_) => AbiError::InvalidArgs,
             Self::Launch(_) | Self::OutOfMemory(_) => AbiError::LaunchFailed,

@@ -1,11 +1,11 @@
 use std::fmt;
 
 use bytemuck::allocation::try_zeroed_slice_box;
-use smallvec::SmallVec;
 use soft_gpu::{Entry, Globals, LaunchConfig, Memory, Module, launch};
 
 use crate::argv::{Arg, Window};
-use crate::device::{Buffer, Device, DeviceError, Kernel, Shape, assemble};
+use crate::device::arguments::{merged, param_buffer, param_sizes};
+use crate::device::{Buffer, Context, Device, DeviceError, Kernel, Shape, assemble};
 use crate::sync::{Arc, Mutex};
 
 /// The software GPU: kernels run on the CPU, within the launch call.
@@ -71,10 +71,16 @@ impl Device for SoftDevice {
         true
     }
 
+    fn context(&self) -> Arc<dyn Context> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Context for SoftDevice {
     fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         let (module, entry) = assemble(ptx, entry)?;
         Ok(Arc::new(SoftKernel {
-            param_sizes: param_sizes(&entry),
+            param_sizes: param_sizes(entry.params()),
             globals: Mutex::new(module.globals()),
             entry,
             module,
@@ -121,9 +127,7 @@ impl Kernel for SoftKernel {
     }
 
     fn launch(&self, shape: &Shape, args: &[Arg], memory: &mut [u8]) -> Result<(), DeviceError> {
-        let params = self
-            .param_buffer(args)
-            .ok_or(DeviceError::Internal("arguments do not fit the parameters"))?;
+        let params = param_buffer(self.entry.params(), args, address)?;
         let mut windows = Memory::new();
         map_windows(args, memory, &mut windows)?;
         let config = LaunchConfig {
@@ -152,33 +156,6 @@ impl Kernel for SoftKernel {
         }
         result.map_err(|error| DeviceError::Launch(Box::new(error)))
     }
-}
-
-impl SoftKernel {
-    /// The parameter buffer: each argument's bytes at its parameter's offset.
-    fn param_buffer(&self, args: &[Arg]) -> Option<SmallVec<[u8; 128]>> {
-        let mut buffer = SmallVec::from_elem(0, usize::try_from(self.entry.param_bytes()).ok()?);
-        for (arg, param) in args.iter().zip(self.entry.params()) {
-            let at = buffer.get_mut(usize::try_from(param.offset_bytes).ok()?..)?;
-            match *arg {
-                Arg::I32(value) => *at.first_chunk_mut()? = value.to_le_bytes(),
-                Arg::U32(bits) | Arg::F32(bits) => *at.first_chunk_mut()? = bits.to_le_bytes(),
-                Arg::I64(value) => *at.first_chunk_mut()? = value.to_le_bytes(),
-                Arg::U64(bits) | Arg::F64(bits) => *at.first_chunk_mut()? = bits.to_le_bytes(),
-                Arg::Ptr(window) => *at.first_chunk_mut()? = address(window).to_le_bytes(),
-            }
-        }
-        Some(buffer)
-    }
-}
-
-/// Parameter sizes in order.
-pub(super) fn param_sizes(entry: &Entry) -> Box<[u32]> {
-    entry
-        .params()
-        .iter()
-        .map(|param| param.size_bytes)
-        .collect()
 }
 
 /// The address at which a kernel finds a window.
@@ -215,29 +192,6 @@ fn map_windows<'m>(
         (rest, rest_start) = (tail, window.end);
     }
     Ok(())
-}
-
-/// The bytes that the windows among `args` cover, as ranges in ascending order that do not overlap.
-fn merged(args: &[Arg]) -> SmallVec<[std::ops::Range<u64>; 16]> {
-    let mut windows: SmallVec<[std::ops::Range<u64>; 16]> = args
-        .iter()
-        .filter_map(|arg| match arg {
-            Arg::Ptr(window) if window.len > 0 => {
-                let start = u64::from(window.offset);
-                Some(start..start.saturating_add(u64::from(window.len)))
-            }
-            _ => None,
-        })
-        .collect();
-    windows.sort_unstable_by_key(|window| window.start);
-    windows.dedup_by(|next, kept| {
-        let overlaps = next.start < kept.end;
-        if overlaps {
-            kept.end = kept.end.max(next.end);
-        }
-        overlaps
-    });
-    windows
 }
 
 /// A buffer in the host's memory.

@@ -18,6 +18,8 @@ pub(super) struct RuntimeArguments {
     /// - reference:soft      the reference host with the software GPU (profile device)
     /// - reference:none      the reference host without a device (profile no-device)
     /// - reference:disabled  the reference host without the capability (profile disabled)
+    /// - reference:cuda      the reference host with an NVIDIA GPU, the first or, as reference:cuda:1, the second
+    ///                       (profile device; in builds with the feature `cuda`)
     /// - deviant:NAME        the reference host with one mistake, to see what catches it; `list --deviants` prints the names
     #[arg(
         long,
@@ -64,6 +66,12 @@ impl RuntimeArguments {
             RuntimeChoice::Reference(Device::Disabled) => {
                 " --runtime reference:disabled".to_owned()
             }
+            #[cfg(feature = "cuda")]
+            RuntimeChoice::Reference(Device::Cuda(0)) => " --runtime reference:cuda".to_owned(),
+            #[cfg(feature = "cuda")]
+            RuntimeChoice::Reference(Device::Cuda(ordinal)) => {
+                format!(" --runtime reference:cuda:{ordinal}")
+            }
             RuntimeChoice::Deviant(deviant) => format!(" --runtime deviant:{}", deviant.name),
         }
     }
@@ -74,6 +82,8 @@ fn choice(word: &str) -> Result<RuntimeChoice, String> {
         "reference:soft" => Ok(RuntimeChoice::Reference(Device::Soft)),
         "reference:none" => Ok(RuntimeChoice::Reference(Device::None)),
         "reference:disabled" => Ok(RuntimeChoice::Reference(Device::Disabled)),
+        "reference:cuda" => gpu("0"),
+        _ if word.starts_with(GPU) => gpu(&word[GPU.len()..]),
         _ => match word.strip_prefix("deviant:") {
             Some(name) => deviant::named(name)
                 .map(RuntimeChoice::Deviant)
@@ -84,11 +94,26 @@ fn choice(word: &str) -> Result<RuntimeChoice, String> {
                     )
                 }),
             None => Err(
-                "write reference:soft, reference:none, reference:disabled or deviant:NAME"
+                "write reference:soft, reference:cuda, reference:none, reference:disabled or deviant:NAME"
                     .to_owned(),
             ),
         },
     }
+}
+
+const GPU: &str = "reference:cuda:";
+
+#[cfg(feature = "cuda")]
+fn gpu(ordinal: &str) -> Result<RuntimeChoice, String> {
+    match ordinal.parse() {
+        Ok(ordinal) => Ok(RuntimeChoice::Reference(Device::Cuda(ordinal))),
+        Err(_) => Err("write the GPU's ordinal as a number: reference:cuda:0".to_owned()),
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpu(_ordinal: &str) -> Result<RuntimeChoice, String> {
+    Err("this program was built without CUDA: build it with `--features cuda`".to_owned())
 }
 
 /// A hint at the deviant whose name starts most alike, then shares most words.

@@ -58,6 +58,12 @@ impl EngineError {
     pub(crate) fn new(error: &wasmtime::Error) -> EngineError {
         EngineError(format!("{error:#}"))
     }
+
+    /// The device of the runtime is not there.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn without(absence: wasi_cuda_host::device::Absence) -> EngineError {
+        EngineError(absence.to_string())
+    }
 }
 
 /// Makes an instance of a linked module; a start function is stopped after `limit`.

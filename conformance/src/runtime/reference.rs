@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wasi_cuda_host::Host as CudaHost;
+#[cfg(feature = "cuda")]
+use wasi_cuda_host::device::CudaDevice;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, add_to_linker};
 use wasmtime::{Engine, Instance, Linker, Store};
@@ -22,11 +24,16 @@ pub enum Device {
     None,
     /// Any: the guests lack the capability to use it.
     Disabled,
+    /// The NVIDIA GPU of this ordinal.
+    #[cfg(feature = "cuda")]
+    Cuda(u32),
 }
 
 /// The reference host as a [`Runtime`].
 pub struct Reference {
     device: Device,
+    #[cfg(feature = "cuda")]
+    gpu: Option<CudaDevice>,
     engine: Engine,
     linker: Arc<Linker<GuestState>>,
     modules: Modules,
@@ -37,7 +44,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// The engine does not support this machine.
+    /// The engine does not support this machine, or there is no such device.
     pub fn new(device: Device) -> Result<Reference, EngineError> {
         let engine = engine::start()?;
         let mut linker = Linker::new(&engine);
@@ -45,6 +52,15 @@ impl Reference {
             .map_err(|error| EngineError::new(&error))?;
         Ok(Reference {
             device,
+            #[cfg(feature = "cuda")]
+            gpu: match device {
+                Device::Cuda(ordinal) => Some(
+                    CudaDevice::open(ordinal)
+                        .map_err(EngineError::without)?
+                        .watchdog(GPU_WATCHDOG),
+                ),
+                _ => None,
+            },
             engine,
             linker: Arc::new(linker),
             modules: Modules::default(),
@@ -58,6 +74,10 @@ impl Runtime for Reference {
             Device::Soft => ("reference:soft", Profile::Device),
             Device::None => ("reference:none", Profile::NoDevice),
             Device::Disabled => ("reference:disabled", Profile::Disabled),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(0) => ("reference:cuda", Profile::Device),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(ordinal) => (&*format!("reference:cuda:{ordinal}"), Profile::Device),
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let offers = if cfg!(target_pointer_width = "64") {
@@ -77,6 +97,11 @@ impl Runtime for Reference {
         let cuda = match self.device {
             Device::Soft => CudaHost::new(SoftDevice::new().instruction_budget(WATCHDOG_OPS)),
             Device::None | Device::Disabled => CudaHost::none(),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) => match &self.gpu {
+                Some(gpu) => CudaHost::new(gpu.clone()),
+                None => CudaHost::none(),
+            },
         };
         Ok(Box::new(World {
             granted: self.device != Device::Disabled,
@@ -138,3 +163,7 @@ impl Guest for InProcess {
 /// When the software GPU stops a kernel, in warp instructions: about a fifth of a second, a fifth of the host's own
 /// default and twenty times what any fixture needs, since a fixture with a kernel that never ends waits for it.
 pub(crate) const WATCHDOG_OPS: u64 = 20_000_000;
+
+/// The same on a GPU, which may be busy with something else.
+#[cfg(feature = "cuda")]
+const GPU_WATCHDOG: Duration = Duration::from_secs(1);

@@ -56,6 +56,10 @@ enum Failure {
     /// Something is wrong with a file, or with what it holds; `file` may have a place in it at its end.
     #[error("{}: {problem}", file.display())]
     File { file: PathBuf, problem: String },
+    /// The device that was asked for cannot be had.
+    #[cfg(feature = "cuda")]
+    #[error("{0}; `--device soft` runs kernels on any machine")]
+    Device(wasi_cuda_host::device::Absence),
     /// What the command found out has nowhere to go.
     #[error("cannot write to standard output: {0}")]
     Stdout(io::Error),

@@ -7,8 +7,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use wasi_cuda_host::Host;
+#[cfg(feature = "cuda")]
+use wasi_cuda_host::device::CudaDevice;
 use wasi_cuda_host::device::SoftDevice;
 use wasi_cuda_host::wasmtime::{GuestState, TracedCall, add_to_linker, add_to_linker_traced};
 use wasmtime::{
@@ -34,7 +36,11 @@ pub(crate) struct Arguments {
     #[arg(requires = "invoke", allow_negative_numbers = true)]
     args: Vec<String>,
     /// What kernels run on
-    #[arg(long, value_enum, default_value_t = Device::Soft)]
+    ///
+    /// - soft  the software GPU
+    /// - none  no device: calls are validated and then refused
+    /// - cuda  NVIDIA hardware, the first device; cuda:1 is the second (in builds with the feature `cuda`)
+    #[arg(long, value_name = "DEVICE", default_value = "soft", value_parser = device, verbatim_doc_comment)]
     device: Device,
     /// Print one line for each ABI call to standard error: arguments, result, microseconds
     #[arg(long)]
@@ -50,12 +56,33 @@ pub(crate) struct Arguments {
     watchdog: u64,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 enum Device {
-    /// The software GPU
     Soft,
-    /// No device: calls are validated and then refused
     None,
+    #[cfg(feature = "cuda")]
+    Cuda(u32),
+}
+
+fn device(word: &str) -> Result<Device, String> {
+    match word {
+        "soft" => Ok(Device::Soft),
+        "none" => Ok(Device::None),
+        #[cfg(feature = "cuda")]
+        "cuda" => Ok(Device::Cuda(0)),
+        #[cfg(feature = "cuda")]
+        _ => word
+            .strip_prefix("cuda:")
+            .and_then(|ordinal| ordinal.parse().ok())
+            .map(Device::Cuda)
+            .ok_or_else(|| "write soft, none, cuda, or cuda:1 for the second GPU".to_owned()),
+        #[cfg(not(feature = "cuda"))]
+        _ if word == "cuda" || word.starts_with("cuda:") => {
+            Err("this program was built without CUDA: build it with `--features cuda`".to_owned())
+        }
+        #[cfg(not(feature = "cuda"))]
+        _ => Err("write soft or none".to_owned()),
+    }
 }
 
 /// Long enough for kernels that do real work; the guest's time ends what takes longer.
@@ -100,6 +127,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
                 }),
         ),
         Device::None => Host::none(),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(ordinal) => Host::new(
+            CudaDevice::open(ordinal)
+                .map_err(Failure::Device)?
+                .watchdog(arguments.timeout),
+        ),
     };
     let mut store = Store::new(&engine, Guest::new(GuestState::new(host.instance())));
     store.limiter(|guest| &mut guest.limits);

@@ -4,6 +4,8 @@
 //! arguments match the kernel's parameters in number and size.
 
 mod arguments;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod none;
 mod soft;
 
@@ -16,6 +18,8 @@ use crate::abi::AbiError;
 use crate::argv::Arg;
 use crate::sync::Arc;
 
+#[cfg(feature = "cuda")]
+pub use cuda::{CudaDevice, DriverError, MAX_ABANDONED};
 pub use none::NoDevice;
 pub use soft::SoftDevice;
 
@@ -107,6 +111,16 @@ fn assemble(ptx: &[u8], entry: &str) -> Result<(Module, Entry), DeviceError> {
     Ok((module, found))
 }
 
+/// The assembler's words, or the driver's code where it said nothing.
+#[cfg(feature = "cuda")]
+fn said(log: &str, error: &DriverError) -> String {
+    if log.is_empty() {
+        error.to_string()
+    } else {
+        log.to_owned()
+    }
+}
+
 /// Why a host has no device.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -171,6 +185,35 @@ pub enum DeviceError {
     /// There is no room for a buffer.
     #[error("the device has no room for {0} bytes more")]
     OutOfMemory(u64),
+    /// The driver's assembler does not take the PTX.
+    #[cfg(feature = "cuda")]
+    #[error("the driver does not take the PTX: {}", said(.log, .error))]
+    NotAssembled {
+        /// The driver's answer.
+        error: DriverError,
+        /// What the assembler said.
+        log: Box<str>,
+    },
+    /// A function of the driver failed.
+    #[cfg(feature = "cuda")]
+    #[error("{0}")]
+    Driver(DriverError),
+    /// A kernel failed, and its context with it, which is made anew.
+    #[cfg(feature = "cuda")]
+    #[error("the kernel failed: {0}; what its module's variables held is gone")]
+    KernelFault(DriverError),
+    /// A kernel ran for too long.
+    #[cfg(feature = "cuda")]
+    #[error("the kernel ran for longer than {0:?} and was given up")]
+    Watchdog(std::time::Duration),
+    /// Too many kernels that were given up still run.
+    #[cfg(feature = "cuda")]
+    #[error("the device is occupied by {0} kernels that do not end")]
+    Occupied(u32),
+    /// A buffer went with the device's memory.
+    #[cfg(feature = "cuda")]
+    #[error("the handle is no longer valid: its memory was lost when {0}")]
+    Lost(DriverError),
     /// The host broke a promise it made to itself.
     #[error("internal: {0}")]
     Internal(&'static str),
@@ -186,6 +229,14 @@ impl DeviceError {
             Self::NoSuchEntry(_) => AbiError::InvalidArgs,
             Self::Launch(_) | Self::OutOfMemory(_) => AbiError::LaunchFailed,
             Self::UnsupportedPtx(_) | Self::Internal(_) => AbiError::Internal,
+            #[cfg(feature = "cuda")]
+            Self::NotAssembled { error, .. } => error.abi_of_load(),
+            #[cfg(feature = "cuda")]
+            Self::Driver(error) => error.abi(),
+            #[cfg(feature = "cuda")]
+            Self::KernelFault(_) | Self::Watchdog(_) | Self::Occupied(_) => AbiError::LaunchFailed,
+            #[cfg(feature = "cuda")]
+            Self::Lost(_) => AbiError::InvalidHandle,
         }
     }
 }

@@ -1,0 +1,151 @@
+//! A context that this host made, and what becomes of it when the driver fails.
+
+use std::ptr;
+use std::sync::OnceLock;
+use std::thread;
+
+use cust::sys::{CUcontext, CUdevice};
+
+use super::driver::{self, DriverError};
+use crate::sync::{RwLock, RwLockReadGuard};
+
+/// A context of a device, until the driver fails in it.
+#[derive(Debug)]
+pub(super) struct OwnContext {
+    /// `None` once it is lost. Held for reading during every call in the context, so that it never ends under one.
+    raw: RwLock<Option<Raw>>,
+    lost: OnceLock<DriverError>,
+}
+
+/// The driver's handle; it may be used on any thread.
+#[derive(Clone, Copy, Debug)]
+struct Raw(CUcontext);
+
+// SAFETY: the driver allows a context to be made current on any thread, and on several.
+unsafe impl Send for Raw {}
+// SAFETY: as above.
+unsafe impl Sync for Raw {}
+
+impl OwnContext {
+    /// Makes a context; none is current on the calling thread that was not before.
+    pub(super) fn create(device: CUdevice) -> Result<Self, DriverError> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is the place for a handle.
+        unsafe { driver::ctx_create(&mut raw, 0, device) }?;
+        let context = Self {
+            raw: RwLock::new(Some(Raw(raw))),
+            lost: OnceLock::new(),
+        };
+        // Creation makes the context current.
+        pop()?;
+        Ok(context)
+    }
+
+    /// Makes the context current on the calling thread, as long as the result lives.
+    ///
+    /// # Errors
+    ///
+    /// It is lost, or the driver fails now.
+    pub(super) fn enter(&self) -> Result<Entered<'_>, EnterError> {
+        let raw = self.raw.read();
+        let Some(Raw(context)) = *raw else {
+            return Err(EnterError::Lost(self.lost()));
+        };
+        // SAFETY: the context is live, and stays so while `raw` is held.
+        unsafe { driver::ctx_push(context) }.map_err(EnterError::Failed)?;
+        Ok(Entered { _raw: raw })
+    }
+
+    /// Whether the context was given up.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// Gives the context up for `why`, and everything in it.
+    pub(super) fn lose(&self, why: DriverError) {
+        // The first reason is the true one: what comes after it follows from it.
+        let _ = self.lost.set(why);
+        if let Some(Raw(context)) = self.raw.write().take() {
+            // SAFETY: nobody is in the context, since it could be taken out, and nobody can enter it any more.
+            // An error is that of what is being given up.
+            let _ = unsafe { driver::ctx_destroy(context) };
+        }
+    }
+
+    /// Gives the context up if it fails from now on: one that a sticky error has hit does not even synchronise.
+    pub(super) fn lose_if_broken(&self, error: DriverError) {
+        if error.spares_context() {
+            return;
+        }
+        let broken = match self.enter() {
+            // SAFETY: a context is current.
+            Ok(_entered) => unsafe { driver::ctx_synchronize() }.is_err(),
+            Err(_) => true,
+        };
+        if broken {
+            self.lose(error);
+        }
+    }
+
+    /// The same for a context in which a kernel does not end: a thread of its own waits for that.
+    pub(super) fn abandon(&self, why: DriverError, ended: impl FnOnce() + Send + 'static) {
+        let _ = self.lost.set(why);
+        let Some(raw) = self.raw.write().take() else {
+            ended();
+            return;
+        };
+        let end = move || {
+            let Raw(context) = { raw };
+            // SAFETY: as in `lose`.
+            let _ = unsafe { driver::ctx_destroy(context) };
+            ended();
+        };
+        // Without a thread the context stays as it is, and takes its place among those that were abandoned for good.
+        let _ = thread::Builder::new()
+            .name("abandoned kernel".to_owned())
+            .spawn(end);
+    }
+
+    fn lost(&self) -> DriverError {
+        self.lost.get().copied().unwrap_or(UNKNOWN)
+    }
+}
+
+impl Drop for OwnContext {
+    fn drop(&mut self) {
+        if let Some(Raw(context)) = self.raw.write().take() {
+            // SAFETY: nobody has the context any more.
+            let _ = unsafe { driver::ctx_destroy(context) };
+        }
+    }
+}
+
+/// A context is current on this thread.
+pub(super) struct Entered<'c> {
+    _raw: RwLockReadGuard<'c, Option<Raw>>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        // The driver has nothing to say against taking off what was put on.
+        let _ = pop();
+    }
+}
+
+fn pop() -> Result<(), DriverError> {
+    let mut raw = ptr::null_mut();
+    // SAFETY: `raw` is the place for a handle.
+    unsafe { driver::ctx_pop(&mut raw) }
+}
+
+/// Why a context cannot be entered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum EnterError {
+    /// It was given up before, for this.
+    Lost(DriverError),
+    /// The driver fails.
+    Failed(DriverError),
+}
+
+/// Stands in for a reason that nobody noted.
+const UNKNOWN: DriverError = DriverError::unnamed("cuCtxDestroy_v2", 999);

@@ -37,7 +37,7 @@ impl OwnContext {
             lost: OnceLock::new(),
         };
         // Creation makes the context current.
-        pop()?;
+        driver::release(pop);
         Ok(context)
     }
 
@@ -67,8 +67,7 @@ impl OwnContext {
         let _ = self.lost.set(why);
         if let Some(Raw(context)) = self.raw.write().take() {
             // SAFETY: nobody is in the context, since it could be taken out, and nobody can enter it any more.
-            // An error is that of what is being given up.
-            let _ = unsafe { driver::ctx_destroy(context) };
+            driver::release(|| unsafe { driver::ctx_destroy(context) });
         }
     }
 
@@ -97,7 +96,7 @@ impl OwnContext {
         let end = move || {
             let Raw(context) = { raw };
             // SAFETY: as in `lose`.
-            let _ = unsafe { driver::ctx_destroy(context) };
+            driver::release(|| unsafe { driver::ctx_destroy(context) });
             ended();
         };
         // Without a thread the context stays as it is, and takes its place among those that were abandoned for good.
@@ -115,7 +114,7 @@ impl Drop for OwnContext {
     fn drop(&mut self) {
         if let Some(Raw(context)) = self.raw.write().take() {
             // SAFETY: nobody has the context any more.
-            let _ = unsafe { driver::ctx_destroy(context) };
+            driver::release(|| unsafe { driver::ctx_destroy(context) });
         }
     }
 }
@@ -127,8 +126,7 @@ pub(super) struct Entered<'c> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        // The driver has nothing to say against taking off what was put on.
-        let _ = pop();
+        driver::release(pop);
     }
 }
 

@@ -69,6 +69,14 @@ unsafe extern "C" {
     fn cuGetErrorName(code: c_uint, name: *mut *const c_char) -> c_uint;
 }
 
+/// Gives something back, and tries once more where that fails: nobody can be told, and what is not given back is gone.
+pub(super) fn release(mut give_back: impl FnMut() -> Result<(), DriverError>) {
+    if give_back().is_err() {
+        // What fails twice stays with the driver until its context ends.
+        let _ = give_back();
+    }
+}
+
 /// Loads and starts the driver.
 ///
 /// # Errors

@@ -153,7 +153,7 @@ impl WindowMemory {
     /// Makes room for so many bytes; the context is current.
     fn reserve(&mut self, len_bytes: u64) -> Result<CUdeviceptr, DriverError> {
         if len_bytes > self.len_bytes {
-            self.release()?;
+            self.release();
             let len_bytes = len_bytes.max(LEAST_WINDOW_BYTES);
             let bytes = usize::try_from(len_bytes)
                 .map_err(|_| DriverError::unnamed("cuMemAlloc_v2", code::OUT_OF_MEMORY))?;
@@ -165,21 +165,19 @@ impl WindowMemory {
     }
 
     /// Gives back what is not worth keeping; the context is current.
-    fn trim(&mut self) -> Result<(), DriverError> {
+    fn trim(&mut self) {
         if self.len_bytes > MOST_KEPT_BYTES {
-            self.release()?;
+            self.release();
         }
-        Ok(())
     }
 
-    fn release(&mut self) -> Result<(), DriverError> {
+    fn release(&mut self) {
         let address = self.address;
         if self.len_bytes > 0 {
             *self = Self::default();
             // SAFETY: the allocation is this one's, and no kernel runs.
-            unsafe { driver::mem_free(address) }?;
+            driver::release(|| unsafe { driver::mem_free(address) });
         }
-        Ok(())
     }
 }
 
@@ -214,8 +212,8 @@ unsafe impl Send for Loaded {}
 impl Drop for Loaded {
     fn drop(&mut self) {
         if let Ok(_entered) = self.live.context.enter() {
-            // SAFETY: the module is this one's, and none of its kernels runs. An error leaves it to the context's end.
-            let _ = unsafe { driver::module_unload(self.module) };
+            // SAFETY: the module is this one's, and none of its kernels runs.
+            driver::release(|| unsafe { driver::module_unload(self.module) });
         }
     }
 }
@@ -342,7 +340,8 @@ impl CudaKernel {
         if !written.is_empty() {
             wait(stream, watchdog)?;
         }
-        windows.trim().map_err(Stop::Failed)
+        windows.trim();
+        Ok(())
     }
 }
 

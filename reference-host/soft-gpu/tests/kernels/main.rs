@@ -29,5 +29,6 @@ mod sha;
 mod sorting;
 mod stencil;
 mod tensors;
+mod values;
 mod warp;
 mod warps;

@@ -28,6 +28,7 @@ mod jit;
 mod launch;
 mod memory;
 mod module;
+mod pool;
 mod primary;
 mod queue;
 mod settings;

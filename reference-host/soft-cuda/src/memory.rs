@@ -5,16 +5,19 @@
 
 pub(crate) mod copy;
 pub(crate) mod host;
+pub(crate) mod shared;
 pub(crate) mod space;
 
+pub(crate) use shared::SharedMemory;
+
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::call::Done;
 use crate::context::Context;
 use crate::error::Error;
-use crate::memory::host::Pages;
+use crate::memory::host::PagesOrigin;
 use crate::memory::space::{Owner, Reservation};
+use crate::pool::Share;
 use crate::queue::{Task, Until, Work, finish};
 use crate::stream::Target;
 
@@ -32,7 +35,8 @@ pub(crate) struct Allocation {
     origin: Origin,
     /// A stream is going to free it.
     leaving: bool,
-    _reservation: Reservation,
+    _share: Option<Share>,
+    reservation: Reservation,
 }
 
 /// Where device memory comes from, and so who may free it.
@@ -63,7 +67,7 @@ pub(crate) fn free(address: u64) -> Done {
             let freed = owner.open()?.memory.free(address);
             freed.map(|_| ()).ok_or(Error::InvalidValue)
         }
-        Owner::Host(_) => Err(Error::InvalidValue),
+        Owner::Host(_) => shared::free(address, &[PagesOrigin::Managed]),
     }
 }
 
@@ -115,13 +119,25 @@ impl DeviceMemory {
         len_bytes: u64,
         origin: Origin,
     ) -> Result<u64, Error> {
+        let share = match origin {
+            Origin::Ordered(pool) => Some(Share::take(pool, len_bytes)?),
+            Origin::Plain | Origin::Variable => None,
+        };
         let reservation = Reservation::of_device(len_bytes, context)?;
         let bytes = if len_bytes >= LARGE_BYTES {
             Bytes::Held(zeros(len_bytes)?)
         } else {
             Bytes::Filled(FRESH)
         };
-        Ok(self.keep(reservation, len_bytes, bytes, origin))
+        let kept = Allocation {
+            len_bytes,
+            bytes,
+            origin,
+            leaving: false,
+            _share: share,
+            reservation,
+        };
+        Ok(self.keep(kept))
     }
 
     /// Makes memory for a module's variables at a place that is the module's own, with their values.
@@ -136,7 +152,14 @@ impl DeviceMemory {
         let len_bytes = image.len() as u64;
         let reservation = Reservation::of_variables(start, len_bytes, context)?;
         let bytes = Bytes::Held(image.into_boxed_slice());
-        self.keep(reservation, len_bytes, bytes, Origin::Variable);
+        self.keep(Allocation {
+            len_bytes,
+            bytes,
+            origin: Origin::Variable,
+            leaving: false,
+            _share: None,
+            reservation,
+        });
         Ok(())
     }
 
@@ -184,6 +207,14 @@ impl DeviceMemory {
             .ok_or(Error::InvalidValue)
     }
 
+    /// The pool that the allocation which begins at `start` is from.
+    pub(crate) fn pool_of(&self, start: u64) -> Option<u32> {
+        match self.allocations.get(&start)?.origin {
+            Origin::Ordered(pool) => Some(pool),
+            Origin::Plain | Origin::Variable => None,
+        }
+    }
+
     /// Everything in it, for a kernel to work on.
     ///
     /// # Errors
@@ -228,21 +259,8 @@ impl DeviceMemory {
         }
     }
 
-    fn keep(
-        &mut self,
-        reservation: Reservation,
-        len_bytes: u64,
-        bytes: Bytes,
-        origin: Origin,
-    ) -> u64 {
-        let start = reservation.start();
-        let allocation = Allocation {
-            len_bytes,
-            bytes,
-            origin,
-            leaving: false,
-            _reservation: reservation,
-        };
+    fn keep(&mut self, allocation: Allocation) -> u64 {
+        let start = allocation.reservation.start();
         self.allocations.insert(start, allocation);
         start
     }
@@ -295,42 +313,6 @@ impl Allocation {
             Bytes::Held(bytes) => Ok(bytes),
             Bytes::Filled(_) => Err(Error::Unknown),
         }
-    }
-}
-
-/// Memory that program and device share, held for a kernel to work on.
-pub(crate) struct SharedMemory {
-    pieces: Vec<(u64, Arc<Pages>)>,
-    _exclusive: MutexGuard<'static, ()>,
-}
-
-impl SharedMemory {
-    /// All there is now. Whoever else wants it waits.
-    pub(crate) fn hold() -> Self {
-        static EXCLUSIVE: Mutex<()> = Mutex::new(());
-        let exclusive = EXCLUSIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        let pages = |piece: space::Piece| match piece.owner {
-            Owner::Host(pages) => Some((piece.start, pages)),
-            Owner::Context(_) => None,
-        };
-        Self {
-            pieces: space::host_pieces().into_iter().filter_map(pages).collect(),
-            _exclusive: exclusive,
-        }
-    }
-
-    /// Maps it.
-    ///
-    /// # Errors
-    ///
-    /// Never: pieces do not overlap, and none is at addresses where kernels see other things.
-    pub(crate) fn map<'m>(&'m mut self, memory: &mut soft_gpu::Memory<'m>) -> Result<(), Error> {
-        for (start, pages) in &mut self.pieces {
-            // SAFETY: only this function makes slices of shared memory, and only one value of this type is there at a time.
-            let bytes = unsafe { pages.bytes() };
-            memory.map(*start, bytes).map_err(|_| Error::OutOfMemory)?;
-        }
-        Ok(())
     }
 }
 

@@ -68,7 +68,8 @@ impl Kernels {
                 }
             };
         }
-        copy!(16 36 48 100 256).unwrap_or_else(|error| panic!("{}: {variable}: {error}", self.file));
+        copy!(16 36 48 100 256)
+            .unwrap_or_else(|error| panic!("{}: {variable}: {error}", self.file));
     }
 
     /// Runs one kernel to its end; a failure fails the test.

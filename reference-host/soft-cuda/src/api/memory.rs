@@ -90,7 +90,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = Target::of(stream)?.context;
-        let made = context.open()?.memory.allocate(context.serial, bytes as u64, Origin::Ordered(0))?;
+        let made = context.open()?.memory.allocate(context.serial, bytes as u64, Origin::Ordered(crate::pool::current()))?;
         // SAFETY: not null: the program's place for an address.
         unsafe { put(address, made) }
     }

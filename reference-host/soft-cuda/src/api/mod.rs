@@ -7,10 +7,15 @@ pub mod error;
 pub mod event;
 pub mod fill;
 pub mod function;
+pub mod host_memory;
 pub mod launch;
+pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod pointer;
+pub mod pool;
 pub mod primary;
+pub mod rows;
 pub mod stream;
 
 /// An exported function.
@@ -31,9 +36,14 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     event::EXPORTS,
     fill::EXPORTS,
     function::EXPORTS,
+    host_memory::EXPORTS,
     launch::EXPORTS,
+    managed::EXPORTS,
     memory::EXPORTS,
     module::EXPORTS,
+    pointer::EXPORTS,
+    pool::EXPORTS,
     primary::EXPORTS,
+    rows::EXPORTS,
     stream::EXPORTS,
 ];

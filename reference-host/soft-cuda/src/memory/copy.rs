@@ -88,6 +88,8 @@ pub(crate) enum Place {
     },
     /// Memory of the program's, promised by it until the call returns.
     Program(HostRange),
+    /// None, of which nothing is copied.
+    Nothing,
 }
 
 impl Place {
@@ -182,7 +184,7 @@ impl Place {
     fn context(&self) -> Option<u32> {
         match self {
             Self::Device { context, .. } => Some(*context),
-            Self::Shared { .. } | Self::Program(_) => None,
+            Self::Shared { .. } | Self::Program(_) | Self::Nothing => None,
         }
     }
 }
@@ -289,6 +291,7 @@ impl Place {
                 allocation.read(at, into)
             }
             Self::Shared { range, .. } | Self::Program(range) => range.read(at, into),
+            Self::Nothing => Ok(()),
         }
     }
 
@@ -301,6 +304,7 @@ impl Place {
                 state.memory.write(address.saturating_add(at), bytes)
             }
             Self::Shared { range, .. } | Self::Program(range) => range.write(at, bytes),
+            Self::Nothing => Ok(()),
         }
     }
 }
@@ -346,6 +350,7 @@ impl DeviceMemory {
                 Place::Shared { range: to, .. } | Place::Program(to),
                 Place::Shared { range: from, .. } | Place::Program(from),
             ) => from.copy_to(from_at, *to, to_at, len),
+            (Place::Nothing, _) | (_, Place::Nothing) => Ok(()),
         }
     }
 
@@ -489,6 +494,7 @@ impl Fill {
                 Place::Shared { range, .. } | Place::Program(range) => {
                     range.fill(at, width, self.pattern.bytes())?;
                 }
+                Place::Nothing => {}
             }
         }
         Ok(())

@@ -1,5 +1,8 @@
 //! Memory that program and device share: pinned, managed, and registered memory.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::error::Error;
@@ -15,6 +18,24 @@ pub(crate) struct Pages {
     pub(crate) flags: u32,
     /// The context that was current.
     pub(crate) context: u32,
+    /// What the program said of its use.
+    pub(crate) advice: Mutex<Advice>,
+}
+
+/// What a program said of the use of managed memory; it is kept and means nothing here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Advice {
+    pub(crate) read_mostly: bool,
+    pub(crate) preferred: Option<Location>,
+    pub(crate) accessed_by: BTreeSet<i32>,
+    pub(crate) prefetched: Option<Location>,
+}
+
+/// Where memory is to be: the kind of place and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) kind: i32,
+    pub(crate) id: i32,
 }
 
 /// Where host memory comes from.
@@ -61,6 +82,7 @@ impl Pages {
                         origin,
                         flags,
                         context,
+                        advice: Mutex::default(),
                     });
                 }
                 Err(rustix::io::Errno::EXIST) => {}
@@ -77,6 +99,7 @@ impl Pages {
             origin: PagesOrigin::Registered,
             flags,
             context,
+            advice: Mutex::default(),
         }
     }
 

@@ -1,0 +1,144 @@
+//! The memory that program and device share, all of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::mm::{MsyncFlags, msync};
+
+use crate::call::Done;
+use crate::context::{self, Context};
+use crate::error::Error;
+use crate::memory::host::{Pages, PagesOrigin};
+use crate::memory::space::{self, Owner, Piece, Reservation};
+use crate::queue::{Until, finish};
+
+/// Memory that program and device share, held for a kernel to work on.
+pub(crate) struct SharedMemory {
+    pieces: Vec<(u64, Arc<Pages>)>,
+    _exclusive: MutexGuard<'static, ()>,
+}
+
+impl SharedMemory {
+    /// All there is now. Whoever else wants it waits.
+    pub(crate) fn hold() -> Self {
+        static EXCLUSIVE: Mutex<()> = Mutex::new(());
+        let exclusive = EXCLUSIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = |piece: Piece| match piece.owner {
+            Owner::Host(pages) => Some((piece.start, pages)),
+            Owner::Context(_) => None,
+        };
+        Self {
+            pieces: space::host_pieces().into_iter().filter_map(pages).collect(),
+            _exclusive: exclusive,
+        }
+    }
+
+    /// Maps it.
+    ///
+    /// # Errors
+    ///
+    /// Never: pieces do not overlap, and none is at addresses where kernels see other things.
+    pub(crate) fn map<'m>(&'m mut self, memory: &mut soft_gpu::Memory<'m>) -> Done {
+        for (start, pages) in &mut self.pieces {
+            // SAFETY: only this function makes slices of shared memory, and only one value of this type is there at a time.
+            let bytes = unsafe { pages.bytes() };
+            memory.map(*start, bytes).map_err(|_| Error::OutOfMemory)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes memory that program and device share and gives its address.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn make(
+    context: &Context,
+    len_bytes: u64,
+    origin: PagesOrigin,
+    flags: u32,
+) -> Result<u64, Error> {
+    let pages = Arc::new(Pages::make(len_bytes, origin, flags, context.serial)?);
+    let reservation = Reservation::of_host(&pages)?;
+    kept().insert(pages.address(), reservation);
+    Ok(pages.address())
+}
+
+/// Makes memory of the program's known to the device.
+///
+/// # Errors
+///
+/// [`Error::InvalidValue`] where there is no memory, [`Error::HostMemoryAlreadyRegistered`] where part of it is known already.
+pub(crate) fn register(context: &Context, address: usize, len: usize, flags: u32) -> Done {
+    let end = address.checked_add(len).ok_or(Error::InvalidValue)?;
+    if address < LEAST_ADDRESS || len == 0 {
+        return Err(Error::InvalidValue);
+    }
+    let pages = Arc::new(Pages::register(address, len, flags, context.serial));
+    let known = space::find_host(address as u64).is_some();
+    if !known && (space::is_ours(address as u64) || !is_mapped(address, end)) {
+        return Err(Error::InvalidValue);
+    }
+    let reservation = Reservation::of_host(&pages)?;
+    kept().insert(pages.address(), reservation);
+    Ok(())
+}
+
+/// Ends what [`make`] or [`register`] made, of one of these origins, at the address where the program knows it, after all work.
+///
+/// # Errors
+///
+/// [`Error::InvalidValue`] where there is no such memory.
+pub(crate) fn free(address: u64, origins: &[PagesOrigin]) -> Done {
+    let found = || {
+        space::find_host(address)
+            .filter(|piece| piece.host_start() == address)
+            .filter(|piece| match &piece.owner {
+                Owner::Host(pages) => origins.contains(&pages.origin()),
+                Owner::Context(_) => false,
+            })
+    };
+    let piece = found().ok_or(Error::InvalidValue)?;
+    for context in context::all() {
+        // A context that has failed does nothing with this memory any more.
+        let _ = finish(&context, Until::Empty);
+    }
+    let mut kept = kept();
+    // Another thread may have been as fast, and something else may be there now.
+    if found().is_none_or(|now| now.serial != piece.serial) {
+        return Err(Error::InvalidValue);
+    }
+    let reservation = kept.remove(&address);
+    drop(kept);
+    reservation.map(drop).ok_or(Error::InvalidValue)
+}
+
+/// Number and bytes of what programs made and have not freed; what they registered counts too.
+pub(crate) fn count() -> (usize, u64) {
+    let pieces = space::host_pieces();
+    let bytes = pieces
+        .iter()
+        .fold(0u64, |sum, piece| sum.saturating_add(piece.len_bytes));
+    (pieces.len(), bytes)
+}
+
+/// Whether the system knows memory at all of these addresses.
+fn is_mapped(start: usize, end: usize) -> bool {
+    let page_start = start & !(PAGE - 1);
+    let len = end.saturating_sub(page_start);
+    let page_start = std::ptr::with_exposed_provenance_mut(page_start);
+    // SAFETY: with this flag the system only looks whether the pages are there.
+    unsafe { msync(page_start, len, MsyncFlags::ASYNC) }.is_ok()
+}
+
+fn kept() -> MutexGuard<'static, BTreeMap<u64, Reservation>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What keeps each piece, by host address.
+static KEPT: Mutex<BTreeMap<u64, Reservation>> = Mutex::new(BTreeMap::new());
+/// No memory is below this address.
+const LEAST_ADDRESS: usize = 4096;
+/// Pages of the system are multiples of this.
+const PAGE: usize = 4096;

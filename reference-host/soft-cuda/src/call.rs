@@ -57,6 +57,7 @@ pub(crate) fn early(name: &'static str, body: impl FnOnce() -> Done) -> CUresult
         body()
     }))
     .unwrap_or(Err(Error::Unknown));
+    inject::after(name, done);
     match done {
         Ok(()) => 0,
         Err(error) => error.number(),

@@ -7,6 +7,20 @@
 //! it does not see.
 //!
 //! The names, codes and handle rules are those of the CUDA driver API; what is not there answers `CUDA_ERROR_NOT_SUPPORTED`.
+//!
+//! # Environment
+//!
+//! | variable | value | what it does |
+//! |---|---|---|
+//! | `SOFT_CUDA_MEMORY` | bytes | how much memory the device has |
+//! | `SOFT_CUDA_INSTRUCTION_BUDGET` | number | weighted warp instructions that a launch may take |
+//! | `SOFT_CUDA_FAIL` | `FUNCTION:K=CODE,…` | the K-th call of the function, from 1, answers the code and does nothing |
+//! | `SOFT_CUDA_DELAY` | `FUNCTION=MICROSECONDS,…` | each call of the function begins that much later |
+//! | `SOFT_CUDA_TRACE` | a file, or `-` for standard error | a line for each call: its name and its result |
+//! | `SOFT_CUDA_LEAKS` | a file, or `-` for standard error | a line at the end of the process: which objects are still there |
+//!
+//! A file is written anew by each process. `FUNCTION` is a symbol of this library, or `*` for any: `*:K` counts all calls together. `K` may be `*` for each call. `CODE` is a number or a name of
+//! the driver API's. A value that is none of these is told on standard error, and `cuInit` answers `CUDA_ERROR_INVALID_VALUE`.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -26,6 +40,7 @@ mod image;
 mod inject;
 mod jit;
 mod launch;
+mod leaks;
 mod memory;
 mod module;
 mod pool;

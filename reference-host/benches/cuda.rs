@@ -158,6 +158,8 @@ impl Bench {
     fn copy_out(&mut self) -> Result<Row, Box<dyn Error>> {
         let bytes = self.effort.copy_bytes;
         let handle = self.guest.alloc(bytes)?;
+        // Both read what was copied in.
+        self.guest.copy(handle, bytes, Direction::In)?;
         let Self { guest, raw, effort } = self;
         let (driver, abi) = alternate(
             effort.rounds,
@@ -180,8 +182,8 @@ impl Bench {
 
     fn launch(&mut self) -> Result<Row, Box<dyn Error>> {
         let kernel = self.guest.load("nothing")?;
-        let function = self.raw.module.get_function("nothing")?;
         let Self { guest, raw, effort } = self;
+        let function = raw.module.get_function("nothing")?;
         let (driver, abi) = alternate(
             effort.rounds * MANY,
             || {
@@ -204,11 +206,13 @@ impl Bench {
 
     fn window(&mut self) -> Result<Row, Box<dyn Error>> {
         let kernel = self.guest.load("increment")?;
-        let function = self.raw.module.get_function("increment")?;
         let Self { guest, raw, effort } = self;
+        let function = raw.module.get_function("increment")?;
         let mut address = raw.buffer;
         let params = [ptr::from_mut(&mut address).cast::<c_void>()];
         let stream = raw.stream.as_inner();
+        let target = raw.host.as_mut_ptr().cast::<c_void>();
+        let source = target.cast_const();
         let (driver, abi) = alternate(
             effort.rounds * MANY,
             || {
@@ -216,7 +220,7 @@ impl Bench {
                 unsafe {
                     code(sys::cuMemcpyHtoDAsync_v2(
                         address,
-                        raw.host.as_ptr().cast(),
+                        source,
                         WINDOW_BYTES,
                         stream,
                     ))?;
@@ -298,8 +302,10 @@ fn alternate<E: Error + 'static>(
 
 /// A driver function's answer.
 fn code(code: sys::CUresult) -> Result<(), CudaError> {
-    use cust::error::ToCudaResult;
-    code.to_result()
+    match code {
+        sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+        _ => Err(CudaError::UnknownError),
+    }
 }
 
 /// What the baseline works with.

@@ -198,10 +198,10 @@ pub enum DeviceError {
     #[cfg(feature = "cuda")]
     #[error("{0}")]
     Driver(DriverError),
-    /// A kernel failed, and its context with it, which is made anew.
+    /// A kernel failed, and with it the instance's context, which is made anew.
     #[cfg(feature = "cuda")]
-    #[error("the kernel failed: {0}; what its module's variables held is gone")]
-    KernelFault(DriverError),
+    #[error("the launch failed: {0}; what variables of its modules held is gone")]
+    LostContext(DriverError),
     /// A kernel ran for too long.
     #[cfg(feature = "cuda")]
     #[error("the kernel ran for longer than {0:?} and was given up")]
@@ -234,7 +234,9 @@ impl DeviceError {
             #[cfg(feature = "cuda")]
             Self::Driver(error) => error.abi(),
             #[cfg(feature = "cuda")]
-            Self::KernelFault(_) | Self::Watchdog(_) | Self::Occupied(_) => AbiError::LaunchFailed,
+            Self::LostContext(error) => error.abi(),
+            #[cfg(feature = "cuda")]
+            Self::Watchdog(_) | Self::Occupied(_) => AbiError::LaunchFailed,
             #[cfg(feature = "cuda")]
             Self::Lost(_) => AbiError::InvalidHandle,
         }

@@ -57,7 +57,7 @@ impl KernelContext {
             }
             Stop::Failed(error) => {
                 live.context.lose(error);
-                DeviceError::KernelFault(error)
+                DeviceError::LostContext(error)
             }
             Stop::Endless => {
                 let gpu = Arc::clone(&self.device.gpu);

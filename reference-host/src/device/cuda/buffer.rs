@@ -127,9 +127,8 @@ impl Buffer for CudaBuffer {
 
 impl Drop for CudaBuffer {
     fn drop(&mut self) {
-        if let Ok(_entered) = self.context.enter() {
-            // SAFETY: the allocation is this buffer's, which nobody can use any more.
-            driver::release(|| unsafe { driver::mem_free(self.address) });
-        }
+        // SAFETY: the allocation is this buffer's, which nobody can use any more.
+        self.context
+            .release(|| unsafe { driver::mem_free(self.address) });
     }
 }

@@ -56,6 +56,15 @@ impl OwnContext {
         Ok(Entered { _raw: raw })
     }
 
+    /// Gives back what lies in the context; with a lost one it is gone already.
+    pub(super) fn release(&self, mut give_back: impl FnMut() -> Result<(), DriverError>) {
+        driver::release(|| match self.enter() {
+            Ok(_entered) => give_back(),
+            Err(EnterError::Lost(_)) => Ok(()),
+            Err(EnterError::Failed(error)) => Err(error),
+        });
+    }
+
     /// Whether the context was given up.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.get().is_some()

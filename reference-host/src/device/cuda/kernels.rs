@@ -211,10 +211,10 @@ unsafe impl Send for Loaded {}
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        if let Ok(_entered) = self.live.context.enter() {
-            // SAFETY: the module is this one's, and none of its kernels runs.
-            driver::release(|| unsafe { driver::module_unload(self.module) });
-        }
+        // SAFETY: the module is this one's, and none of its kernels runs.
+        self.live
+            .context
+            .release(|| unsafe { driver::module_unload(self.module) });
     }
 }
 

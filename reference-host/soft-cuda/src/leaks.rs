@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use crate::environment::settings;
 use crate::inject::Report;
 use crate::memory::{Origin, shared};
-use crate::{context, pool};
+use crate::{context, graph, pool};
 
 /// Run by the system when the process ends, or the library is unloaded.
 #[used]
@@ -45,12 +45,15 @@ impl Count {
             allocations.0 = allocations.0.saturating_add(number);
             allocations.1 = allocations.1.saturating_add(bytes);
         }
+        let (graphs, executables) = graph::count();
         Self {
             objects: vec![
                 ("context", contexts.len()),
                 ("module", modules),
                 ("stream", streams),
                 ("event", events),
+                ("graph", graphs),
+                ("graph executable", executables),
                 ("pool", pool::count()),
             ],
             allocations,

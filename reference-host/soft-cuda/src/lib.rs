@@ -35,6 +35,7 @@ mod device;
 mod environment;
 mod error;
 mod event;
+mod graph;
 mod handle;
 mod image;
 mod inject;

@@ -7,6 +7,10 @@ pub mod error;
 pub mod event;
 pub mod fill;
 pub mod function;
+pub mod graph;
+pub mod graph_exec;
+pub mod graph_node;
+pub mod graph_params;
 pub mod host_memory;
 pub mod launch;
 pub mod managed;
@@ -36,6 +40,10 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     event::EXPORTS,
     fill::EXPORTS,
     function::EXPORTS,
+    graph::EXPORTS,
+    graph_exec::EXPORTS,
+    graph_node::EXPORTS,
+    graph_node::others::EXPORTS,
     host_memory::EXPORTS,
     launch::EXPORTS,
     managed::EXPORTS,

@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::handle::{Handle, Kind, Table};
 use crate::memory::DeviceMemory;
 use crate::module::Modules;
-use crate::queue::Queue;
+use crate::queue::{Queue, StreamId};
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::types::CUcontext;
@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) queue: Queue,
     pub(crate) memory: DeviceMemory,
     pub(crate) streams: Table<Stream>,
+    /// What a program asked of streams beside, by attribute.
+    pub(crate) stream_wishes: BTreeMap<(StreamId, u32), [u64; 8]>,
     pub(crate) events: Table<Event>,
     pub(crate) modules: Modules,
     pub(crate) settings: Settings,

@@ -58,6 +58,20 @@ impl Target {
         Ok(Self { context, stream })
     }
 
+    /// Gives it another priority; the default streams keep theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHandle`] where it is gone.
+    pub(crate) fn set_priority(&self, priority: i32) -> Result<(), Error> {
+        if let StreamId::Made(serial) = self.stream {
+            let mut state = self.context.state();
+            let stream = state.streams.entry_mut(serial);
+            stream.ok_or(Error::InvalidHandle)?.priority = priority;
+        }
+        Ok(())
+    }
+
     /// What the program asked of it; a default stream is as one without wishes.
     pub(crate) fn with<R>(&self, read: impl FnOnce(&Stream) -> R) -> Result<R, Error> {
         let default = |id| Stream {

@@ -118,6 +118,13 @@ fn host_pointers_that_are_the_devices_are_never_followed() {
         answers!(copy::cuMemcpyDtoH_v2(host, live, 64), INVALID_VALUE);
     }
     answers!(copy::cuMemcpy(live, dead, 64), INVALID_VALUE);
+    // Where there is no memory at all, nobody looks either.
+    for address in [1, 64, 4096, 0x5000_0000_0000, 1 << 63, usize::MAX - 63] {
+        let host = std::ptr::without_provenance_mut(address);
+        answers!(copy::cuMemcpyHtoD_v2(live, host, 64), INVALID_VALUE);
+        answers!(copy::cuMemcpyDtoH_v2(host, live, 64), INVALID_VALUE);
+        answers!(copy::cuMemcpy(live, address as u64, 64), INVALID_VALUE);
+    }
     let bytes = [7u8; 64];
     answers!(copy::cuMemcpy(live, bytes.as_ptr() as CUdeviceptr, 64));
     assert_eq!(download(live, 64), bytes);

@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use own::*;
-use soft_cuda::api::{context, copy, device, event, fill, memory, stream};
+use soft_cuda::api::{context, copy, device, event, fill, memory, stream, stream_attribute};
 use soft_cuda::{CUevent, CUstream};
 
 fn made(flags: u32) -> CUstream {
@@ -306,4 +306,73 @@ fn threads_share_a_context() {
     for (at, byte) in bytes.iter().enumerate() {
         assert_eq!(usize::from(*byte), at >> 14);
     }
+}
+
+#[test]
+fn wishes_are_kept() {
+    fresh();
+    let (first, second) = (made(0), made(0));
+    let mut value = [9; 8];
+    answers!(stream_attribute::cuStreamGetAttribute(first, 3, &mut value));
+    assert_eq!(value, [1, 0, 0, 0, 0, 0, 0, 0]);
+    let (policy, priority) = ([4, 0, 0, 0, 0, 0, 0, 0], [0xFFFF_FFFE, 0, 0, 0, 0, 0, 0, 0]);
+    answers!(stream_attribute::cuStreamSetAttribute(first, 3, &policy));
+    answers!(stream_attribute::cuStreamSetAttribute(first, 8, &priority));
+    answers!(stream_attribute::cuStreamCopyAttributes(second, first));
+    answers!(stream_attribute::cuStreamGetAttribute(
+        second, 3, &mut value
+    ));
+    assert_eq!(value, policy);
+    let mut told = 0;
+    answers!(stream::cuStreamGetPriority(second, &mut told));
+    assert_eq!(told, -2);
+    for unknown in [0, 2, 4, 11, u32::MAX] {
+        answers!(
+            stream_attribute::cuStreamGetAttribute(first, unknown, &mut value),
+            INVALID_VALUE
+        );
+        answers!(
+            stream_attribute::cuStreamSetAttribute(first, unknown, &value),
+            INVALID_VALUE
+        );
+    }
+    answers!(
+        stream_attribute::cuStreamSetAttribute(first, 8, &[1; 8]),
+        INVALID_VALUE
+    );
+    answers!(
+        stream_attribute::cuStreamSetAttribute(first, 3, std::ptr::null()),
+        INVALID_VALUE
+    );
+    fresh();
+    answers!(
+        stream_attribute::cuStreamCopyAttributes(made(0), first),
+        INVALID_VALUE
+    );
+}
+
+#[test]
+fn no_stream_is_captured() {
+    fresh();
+    let queue = made(0);
+    let (mut status, mut mode) = (7, 2);
+    answers!(stream_attribute::cuStreamIsCapturing(queue, &mut status));
+    assert_eq!(status, 0);
+    answers!(
+        stream_attribute::cuStreamIsCapturing(CUstream(77), &mut status),
+        INVALID_HANDLE
+    );
+    answers!(stream_attribute::cuThreadExchangeStreamCaptureMode(
+        &mut mode
+    ));
+    assert_eq!(mode, 0);
+    answers!(stream_attribute::cuThreadExchangeStreamCaptureMode(
+        &mut mode
+    ));
+    assert_eq!(mode, 2);
+    mode = 3;
+    answers!(
+        stream_attribute::cuThreadExchangeStreamCaptureMode(&mut mode),
+        INVALID_VALUE
+    );
 }

@@ -21,6 +21,7 @@ pub mod pool;
 pub mod primary;
 pub mod rows;
 pub mod stream;
+pub mod stream_attribute;
 
 /// An exported function.
 #[derive(Clone, Copy)]
@@ -54,4 +55,5 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     primary::EXPORTS,
     rows::EXPORTS,
     stream::EXPORTS,
+    stream_attribute::EXPORTS,
 ];

@@ -164,6 +164,10 @@ fn destroy(stream: CUstream) -> crate::call::Done {
         return Err(Error::InvalidHandle);
     };
     let done = finish(&target.context, Until::Idle(target.stream));
-    let gone = target.context.state().streams.remove(serial);
+    let mut state = target.context.state();
+    let gone = state.streams.remove(serial);
+    let own = |(stream, _): &(StreamId, u32), _: &mut [u64; 8]| *stream != target.stream;
+    state.stream_wishes.retain(own);
+    drop(state);
     done.and(gone.map(|_| ()).ok_or(Error::InvalidHandle))
 }

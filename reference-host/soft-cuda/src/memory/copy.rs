@@ -6,7 +6,7 @@ use crate::call::Done;
 use crate::context::Context;
 use crate::error::Error;
 use crate::memory::DeviceMemory;
-use crate::memory::host::{HostRange, Pages};
+use crate::memory::host::{self, HostRange, Pages};
 use crate::memory::space::{self, Owner, Piece};
 use crate::queue::{StreamId, Task, Until, Work, finish};
 
@@ -107,7 +107,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidValue`] where that is null, or among addresses at which a program has no memory.
+    /// [`Error::InvalidValue`] where that is null, one of the device's, or no memory is there.
     ///
     /// # Safety
     ///
@@ -121,14 +121,13 @@ impl Place {
                 return Ok(place);
             }
         }
-        let last = (address as u64)
-            .checked_add(len.saturating_sub(1))
-            .ok_or(Error::InvalidValue)?;
-        if address == 0 || space::is_ours(address as u64) || space::is_ours(last) {
+        let len = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
+        let end = address.checked_add(len).ok_or(Error::InvalidValue)?;
+        // A mistake in a program is told here rather than by a crash, as far as can be seen.
+        if space::is_ours(address as u64) || !host::is_mapped(address, end) {
             return Err(Error::InvalidValue);
         }
-        let len = usize::try_from(len).map_err(|_| Error::InvalidValue)?;
-        // SAFETY: not an address of ours, and so the program's memory, by this function's own terms.
+        // SAFETY: memory, and not of ours: so the program's, by this function's own terms.
         Ok(Self::Program(unsafe { HostRange::promised(address, len) }))
     }
 

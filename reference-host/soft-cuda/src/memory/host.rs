@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap_anonymous, msync, munmap};
 
 use crate::error::Error;
 use crate::memory::space;
@@ -230,3 +230,15 @@ impl HostRange {
         Ok(std::ptr::with_exposed_provenance_mut(address))
     }
 }
+
+/// Whether the system knows memory at all addresses from one to before another.
+pub(crate) fn is_mapped(start: usize, end: usize) -> bool {
+    let page_start = start & !(PAGE - 1);
+    let len = end.saturating_sub(page_start);
+    let page_start = std::ptr::with_exposed_provenance_mut(page_start);
+    // SAFETY: with this flag the system only looks whether the pages are there.
+    unsafe { msync(page_start, len, MsyncFlags::ASYNC) }.is_ok()
+}
+
+/// Pages of the system are multiples of this.
+const PAGE: usize = 4096;

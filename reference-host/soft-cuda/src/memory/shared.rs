@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::mm::{MsyncFlags, msync};
-
 use crate::call::Done;
 use crate::context::{self, Context};
 use crate::error::Error;
-use crate::memory::host::{Pages, PagesOrigin};
+use crate::memory::host::{self, Pages, PagesOrigin};
 use crate::memory::space::{self, Owner, Piece, Reservation};
 use crate::queue::{Until, finish};
 
@@ -77,7 +75,7 @@ pub(crate) fn register(context: &Context, address: usize, len: usize, flags: u32
     }
     let pages = Arc::new(Pages::register(address, len, flags, context.serial));
     let known = space::find_host(address as u64).is_some();
-    if !known && (space::is_ours(address as u64) || !is_mapped(address, end)) {
+    if !known && (space::is_ours(address as u64) || !host::is_mapped(address, end)) {
         return Err(Error::InvalidValue);
     }
     let reservation = Reservation::of_host(&pages)?;
@@ -123,15 +121,6 @@ pub(crate) fn count() -> (usize, u64) {
     (pieces.len(), bytes)
 }
 
-/// Whether the system knows memory at all of these addresses.
-fn is_mapped(start: usize, end: usize) -> bool {
-    let page_start = start & !(PAGE - 1);
-    let len = end.saturating_sub(page_start);
-    let page_start = std::ptr::with_exposed_provenance_mut(page_start);
-    // SAFETY: with this flag the system only looks whether the pages are there.
-    unsafe { msync(page_start, len, MsyncFlags::ASYNC) }.is_ok()
-}
-
 fn kept() -> MutexGuard<'static, BTreeMap<u64, Reservation>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -140,5 +129,3 @@ fn kept() -> MutexGuard<'static, BTreeMap<u64, Reservation>> {
 static KEPT: Mutex<BTreeMap<u64, Reservation>> = Mutex::new(BTreeMap::new());
 /// No memory is below this address.
 const LEAST_ADDRESS: usize = 4096;
-/// Pages of the system are multiples of this.
-const PAGE: usize = 4096;

@@ -1,6 +1,10 @@
 //! A context of a test's own, current on its thread.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test file takes what it needs"
+)]
 
 use soft_cuda::api::{context, copy, device, memory};
 use soft_cuda::{CUcontext, CUdeviceptr, CUresult};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::api::link::Link;
 use crate::error::Error;
 use crate::event::Event;
 use crate::handle::{Handle, Kind, Table};
@@ -43,6 +44,7 @@ pub(crate) struct State {
     pub(crate) stream_wishes: BTreeMap<(StreamId, u32), [u64; 8]>,
     pub(crate) events: Table<Event>,
     pub(crate) modules: Modules,
+    pub(crate) links: Table<Link>,
     pub(crate) settings: Settings,
 }
 
@@ -77,7 +79,7 @@ impl Context {
 
     /// The context with this handle.
     pub(crate) fn of(handle: CUcontext) -> Result<Arc<Self>, Error> {
-        let handle = Handle::parse(handle.0, Kind::Context).ok_or(Error::InvalidContext)?;
+        let handle = Handle::parse_unowned(handle.0, Kind::Context).ok_or(Error::InvalidContext)?;
         Self::numbered(handle.serial).ok_or(Error::InvalidContext)
     }
 

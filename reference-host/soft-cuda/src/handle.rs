@@ -48,6 +48,11 @@ impl Handle {
         };
         (handle.bits(kind) == bits && handle.serial != 0).then_some(handle)
     }
+
+    /// The handle in `bits`, if it is one of this kind and belongs to no context.
+    pub(crate) fn parse_unowned(bits: usize, kind: Kind) -> Option<Self> {
+        Self::parse(bits, kind).filter(|handle| handle.context == 0)
+    }
 }
 
 const CONTEXT_MASK: usize = 0xFF_FFFF;
@@ -62,14 +67,19 @@ pub(crate) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Table<T> {
+    /// A table without objects.
+    pub(crate) const fn new() -> Self {
         Self {
             last: 0,
             entries: BTreeMap::new(),
         }
     }
-}
 
-impl<T> Table<T> {
     /// Keeps `entry` under a number of its own; `None` when there is none left.
     pub(crate) fn insert(&mut self, entry: T) -> Option<u32> {
         let limit = SERIAL_MASK as u32;

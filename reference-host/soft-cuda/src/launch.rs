@@ -81,7 +81,7 @@ impl Shape {
             && entry
                 .required_block()
                 .is_none_or(|block| block == self.block)
-            && self.dynamic_shared_bytes <= kernel.max_dynamic_shared_bytes;
+            && self.dynamic_shared_bytes <= kernel.attributes.max_dynamic_shared_bytes(entry);
         if fits {
             Ok(())
         } else {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::attribute::Attributes;
 use crate::context::{Context, State};
-use crate::device;
 use crate::error::Error;
 use crate::handle::{Handle, Kind, Table};
 use crate::image::{Image, Refusal};
@@ -58,12 +58,10 @@ pub(crate) struct Function {
     pub(crate) module: u32,
     part: usize,
     entry: usize,
-    /// The most dynamic shared memory that a launch may ask for.
-    pub(crate) max_dynamic_shared_bytes: u32,
-    /// The wished share of shared memory in percent, -1 without a wish.
-    pub(crate) carveout: i32,
-    /// Attributes of clusters, which are kept and not used.
-    pub(crate) cluster: [i32; 5],
+    /// What was set for it.
+    pub(crate) attributes: Attributes,
+    /// What was set for the library's kernel that it is of.
+    of_kernel: Attributes,
     /// The kernel's name, for programs to read while the module is loaded.
     pub(crate) name: std::ffi::CString,
 }
@@ -75,7 +73,8 @@ pub(crate) struct Kernel {
     pub(crate) part: usize,
     pub(crate) code: Arc<soft_gpu::Module>,
     entry: usize,
-    pub(crate) max_dynamic_shared_bytes: u32,
+    /// What was set for it and its kernel.
+    pub(crate) attributes: Attributes,
 }
 
 impl Kernel {
@@ -126,10 +125,10 @@ impl Prepared {
         Ok(())
     }
 
-    /// The names of all kernels.
-    pub(crate) fn kernels(&self) -> impl Iterator<Item = &str> {
-        let entries = self.parts.iter().flat_map(|(code, _)| code.entries());
-        entries.map(soft_gpu::Entry::name)
+    /// The code alone, to ask about kernels.
+    pub(crate) fn into_code(self) -> Vec<Arc<soft_gpu::Module>> {
+        let parts = self.parts.into_iter();
+        parts.map(|(code, _)| Arc::new(code)).collect()
     }
 }
 
@@ -246,7 +245,7 @@ impl Modules {
             part: function.part,
             code: Arc::clone(&part.code),
             entry: function.entry,
-            max_dynamic_shared_bytes: function.max_dynamic_shared_bytes,
+            attributes: function.attributes.over(function.of_kernel),
         })
     }
 
@@ -260,6 +259,13 @@ impl Modules {
         });
         let (part, entry) = found.ok_or(Error::NotFound)?;
         self.numbered(module, part, entry)
+    }
+
+    /// Sets what holds for the library's kernel that a function is of.
+    pub(crate) fn set_of_kernel(&mut self, function: u32, attributes: Attributes) {
+        if let Some(function) = self.functions.entry_mut(function) {
+            function.of_kernel = attributes;
+        }
     }
 
     /// The numbers of a module's kernels, in the order of the sources, `most` of them at most.
@@ -286,10 +292,8 @@ impl Modules {
             module: serial,
             part,
             entry,
-            max_dynamic_shared_bytes: device::SHARED_BYTES
-                .saturating_sub(kernel.static_shared_bytes()),
-            carveout: -1,
-            cluster: [0; 5],
+            attributes: Attributes::default(),
+            of_kernel: Attributes::default(),
             name: std::ffi::CString::new(kernel.name()).map_err(|_| Error::Unknown)?,
         };
         let number = self.functions.insert(function).ok_or(Error::OutOfMemory)?;

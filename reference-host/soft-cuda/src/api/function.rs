@@ -7,7 +7,8 @@ use crate::call::{api, put, put_wanted};
 use crate::context::Context;
 use crate::error::Error;
 use crate::handle::{Handle, Kind};
-use crate::module;
+use crate::library;
+use crate::module::{self, Kernel};
 use crate::types::{CUfunction, CUmodule};
 
 api! {
@@ -17,11 +18,8 @@ api! {
             return Err(Error::InvalidValue);
         }
         let (context, serial) = find(function)?;
-        let found = {
-            let state = context.open()?;
-            let kernel = state.modules.kernel(serial)?;
-            state.modules.function(serial)?.attribute(&kernel, attribute)?
-        };
+        let kernel = context.open()?.modules.kernel(serial)?;
+        let found = kernel.attributes.value(&kernel.code, kernel.entry()?, attribute)?;
         // SAFETY: not null: the program's place for an `int`.
         unsafe { put(value, found) }
     }
@@ -32,7 +30,7 @@ api! {
         let mut state = context.open()?;
         let kernel = state.modules.kernel(serial)?;
         let function = state.modules.function_mut(serial)?;
-        function.set_attribute(&kernel, attribute, value)
+        function.attributes.set(kernel.entry()?, attribute, value)
     }
 
     /// A wish for the cache, which is checked and means nothing here.
@@ -126,9 +124,32 @@ api! {
 ///
 /// It is no function, or one of a context that is gone.
 pub(crate) fn find(function: CUfunction) -> Result<(Arc<Context>, u32), Error> {
+    if let Some(kernel) = Handle::parse_unowned(function.0, Kind::Kernel) {
+        let context = Context::working()?;
+        let serial = library::function(&context, kernel.serial)?;
+        return Ok((context, serial));
+    }
     let handle = Handle::parse(function.0, Kind::Function).ok_or(Error::InvalidHandle)?;
     let context = Context::numbered(handle.context).ok_or(Error::InvalidHandle)?;
     Ok((context, handle.serial))
+}
+
+/// The kernel of a context that a function, or a library's kernel, stands for.
+///
+/// # Errors
+///
+/// There is no such function, or it is one of another context.
+pub(crate) fn kernel(context: &Arc<Context>, function: CUfunction) -> Result<Kernel, Error> {
+    let serial = if let Some(kernel) = Handle::parse_unowned(function.0, Kind::Kernel) {
+        library::function(context, kernel.serial)?
+    } else {
+        let handle = Handle::parse(function.0, Kind::Function).ok_or(Error::InvalidHandle)?;
+        if handle.context != context.serial {
+            return Err(Error::InvalidHandle);
+        }
+        handle.serial
+    };
+    context.open()?.modules.kernel(serial)
 }
 
 /// Checks a `CUfunc_cache`.

@@ -1,15 +1,12 @@
 //! Kernel launches: arguments are read and copied here, so that a program may reuse its memory at once.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
 
 use crate::api::function;
 use crate::call::{Done, api, take};
-use crate::context::Context;
 use crate::device::COOPERATIVE_BLOCKS;
 use crate::error::Error;
 use crate::launch::{Launch, Shape};
-use crate::module::Kernel;
 use crate::queue::{Task, Work};
 use crate::stream::Target;
 use crate::types::{CUfunction, CUstream};
@@ -125,7 +122,7 @@ unsafe fn launch(
     cooperative: bool,
 ) -> Done {
     let target = Target::of(stream)?;
-    let kernel = kernel(&target.context, function)?;
+    let kernel = function::kernel(&target.context, function)?;
     // SAFETY: this function's own terms.
     let params = unsafe { arguments(kernel.entry()?, params, extra) };
     let launch = Launch::new(kernel, shape, params?)?;
@@ -138,19 +135,6 @@ unsafe fn launch(
         work: Work::Launch(Box::new(launch)),
     });
     Ok(())
-}
-
-/// The kernel that a function of this context, or a library's kernel, stands for.
-///
-/// # Errors
-///
-/// There is no such function, or it is one of another context.
-pub(crate) fn kernel(context: &Arc<Context>, function: CUfunction) -> Result<Kernel, Error> {
-    let (owner, serial) = function::find(function)?;
-    if owner.serial != context.serial {
-        return Err(Error::InvalidHandle);
-    }
-    context.open()?.modules.kernel(serial)
 }
 
 /// A kernel's parameter block, made from an array of pointers to arguments or from `extra`.

@@ -13,9 +13,12 @@ pub mod graph_node;
 pub mod graph_params;
 pub mod host_memory;
 pub mod launch;
+pub mod library;
+pub mod link;
 pub mod managed;
 pub mod memory;
 pub mod module;
+pub mod occupancy;
 pub mod pointer;
 pub mod pool;
 pub mod primary;
@@ -47,9 +50,12 @@ pub(crate) const EXPORTS: &[&[Export]] = &[
     graph_node::others::EXPORTS,
     host_memory::EXPORTS,
     launch::EXPORTS,
+    library::EXPORTS,
+    link::EXPORTS,
     managed::EXPORTS,
     memory::EXPORTS,
     module::EXPORTS,
+    occupancy::EXPORTS,
     pointer::EXPORTS,
     pool::EXPORTS,
     primary::EXPORTS,

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use crate::environment::settings;
 use crate::inject::Report;
 use crate::memory::{Origin, shared};
-use crate::{context, graph, pool};
+use crate::{context, graph, library, pool};
 
 /// Run by the system when the process ends, or the library is unloaded.
 #[used]
@@ -33,12 +33,14 @@ impl Count {
     fn now() -> Self {
         let contexts = context::all();
         let mut modules = 0usize;
+        let mut linkers = 0usize;
         let mut streams = 0usize;
         let mut events = 0usize;
         let mut allocations = (0usize, 0u64);
         for context in &contexts {
             let state = context.state();
-            modules = modules.saturating_add(state.modules.len());
+            modules = modules.saturating_add(state.modules.loaded());
+            linkers = linkers.saturating_add(state.links.len());
             streams = streams.saturating_add(state.streams.len());
             events = events.saturating_add(state.events.len());
             let (number, bytes) = state.memory.count(|origin| origin != Origin::Variable);
@@ -50,6 +52,8 @@ impl Count {
             objects: vec![
                 ("context", contexts.len()),
                 ("module", modules),
+                ("library", library::count()),
+                ("linker", linkers),
                 ("stream", streams),
                 ("event", events),
                 ("graph", graphs),
@@ -65,10 +69,15 @@ impl Count {
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let plural = |number| if number == 1 { "" } else { "s" };
+        let named = |name: &str, number| match (name.strip_suffix('y'), number) {
+            (_, 1) => name.to_owned(),
+            (Some(stem), _) => format!("{stem}ies"),
+            (None, _) => format!("{name}s"),
+        };
         let mut parts = Vec::new();
         for (name, number) in &self.objects {
             if *number > 0 {
-                parts.push(format!("{number} {name}{}", plural(*number)));
+                parts.push(format!("{number} {}", named(name, *number)));
             }
         }
         for (name, (number, bytes)) in [

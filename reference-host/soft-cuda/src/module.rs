@@ -230,9 +230,12 @@ impl Modules {
         self.functions.entry_mut(serial).ok_or(Error::InvalidHandle)
     }
 
-    /// How many modules are loaded.
-    pub(crate) fn len(&self) -> usize {
-        self.modules.len()
+    /// How many modules programs have loaded themselves.
+    pub(crate) fn loaded(&self) -> usize {
+        let modules = self.modules.iter();
+        modules
+            .filter(|(_, module)| module.library.is_none())
+            .count()
     }
 
     /// The kernel that a function's number stands for.

@@ -6,6 +6,7 @@ use crate::call::{self, Done, api, put, put_wanted, text};
 use crate::device::{
     self, COMPUTE_CAPABILITY, COUNT, DRIVER_VERSION, MAX_BLOCK, MAX_GRID, NAME, PCI_BUS_ID, UUID,
 };
+use crate::environment::settings;
 use crate::error::Error;
 use crate::types::CUdevice;
 
@@ -71,7 +72,7 @@ api! {
     /// Bytes of memory that the device has.
     ready fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice) {
         check(device)?;
-        let total = usize::try_from(device::MEMORY_BYTES).map_err(|_| Error::Unknown)?;
+        let total = usize::try_from(settings().memory_bytes).map_err(|_| Error::Unknown)?;
         // SAFETY: null, or the program's place for a size.
         unsafe { put(bytes, total) }
     }

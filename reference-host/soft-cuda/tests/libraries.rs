@@ -296,9 +296,8 @@ fn sources_that_use_each_other_are_linked() {
     let linking = Linking::begin();
     assert_eq!(linking.add(CALLER), 0);
     assert_eq!(linking.add(CALLEE), 0, "{}", linking.log());
-    let image = linking
-        .complete()
-        .unwrap_or_else(|_| panic!("{}", linking.log()));
+    let image = linking.complete().expect("an image");
+    assert_eq!(linking.log(), "");
     assert_eq!(linking.complete().as_ref(), Ok(&image), "the same again");
     assert_eq!(linking.add(CALLEE), INVALID_VALUE);
     answers!(link::cuLinkDestroy(linking.state));

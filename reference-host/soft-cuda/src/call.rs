@@ -37,6 +37,26 @@ macro_rules! api {
 }
 pub(crate) use api;
 
+/// Declares functions that answer that they are not supported, and [`EXPORTS`] of the file.
+macro_rules! absent {
+    ($($name:ident)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "` is not supported.")]
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case, reason = "the driver API's name")]
+            pub extern "C" fn $name() -> $crate::CUresult {
+                $crate::call::early(stringify!($name), || Err($crate::Error::NotSupported))
+            }
+        )*
+
+        /// What this file exports.
+        pub(crate) const EXPORTS: &[$crate::api::Export] = &[$(
+            $crate::api::Export { name: stringify!($name), address: $name as *const () },
+        )*];
+    };
+}
+pub(crate) use absent;
+
 /// Carries out a call that needs `cuInit`.
 pub(crate) fn ready(name: &'static str, body: impl FnOnce() -> Done) -> CUresult {
     early(name, || {

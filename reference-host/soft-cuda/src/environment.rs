@@ -54,7 +54,7 @@ impl Function {
         if text == "*" {
             return Some(Self::Any);
         }
-        let mut exports = EXPORTS.iter().flat_map(|chapter| chapter.iter());
+        let mut exports = EXPORTS.iter().flat_map(|(_, chapter)| chapter.iter());
         let export = exports.find(|export| export.name == text)?;
         Some(Self::Named(export.name))
     }

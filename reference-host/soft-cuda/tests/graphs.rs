@@ -838,7 +838,7 @@ fn no_number_is_followed() {
         3,
         0xDEAD_BEEF,
         usize::MAX,
-        node.0 + 16,
+        node.0 + 16_000_000,
         executable.0,
         node.0 | 1 << 32,
     ] {

@@ -1,8 +1,10 @@
 //! The exported functions: a file for each chapter of the driver API.
 
+pub mod absent;
 pub mod context;
 pub mod copy;
 pub mod device;
+pub mod discovery;
 pub mod error;
 pub mod event;
 pub mod fill;
@@ -35,31 +37,54 @@ pub(crate) struct Export {
     pub(crate) address: *const (),
 }
 
-/// All of them, a list for each chapter.
-pub(crate) const EXPORTS: &[&[Export]] = &[
-    context::EXPORTS,
-    copy::EXPORTS,
-    device::EXPORTS,
-    error::EXPORTS,
-    event::EXPORTS,
-    fill::EXPORTS,
-    function::EXPORTS,
-    graph::EXPORTS,
-    graph_exec::EXPORTS,
-    graph_node::EXPORTS,
-    graph_node::others::EXPORTS,
-    host_memory::EXPORTS,
-    launch::EXPORTS,
-    library::EXPORTS,
-    link::EXPORTS,
-    managed::EXPORTS,
-    memory::EXPORTS,
-    module::EXPORTS,
-    occupancy::EXPORTS,
-    pointer::EXPORTS,
-    pool::EXPORTS,
-    primary::EXPORTS,
-    rows::EXPORTS,
-    stream::EXPORTS,
-    stream_attribute::EXPORTS,
+/// All of them, a list for each chapter with its name.
+pub(crate) const EXPORTS: &[(&str, &[Export])] = &[
+    ("absent", absent::EXPORTS),
+    ("context", context::EXPORTS),
+    ("copy", copy::EXPORTS),
+    ("device", device::EXPORTS),
+    ("discovery", discovery::EXPORTS),
+    ("error", error::EXPORTS),
+    ("event", event::EXPORTS),
+    ("fill", fill::EXPORTS),
+    ("function", function::EXPORTS),
+    ("graph", graph::EXPORTS),
+    ("graph_exec", graph_exec::EXPORTS),
+    ("graph_node", graph_node::EXPORTS),
+    ("graph_node", graph_node::others::EXPORTS),
+    ("host_memory", host_memory::EXPORTS),
+    ("launch", launch::EXPORTS),
+    ("library", library::EXPORTS),
+    ("link", link::EXPORTS),
+    ("managed", managed::EXPORTS),
+    ("memory", memory::EXPORTS),
+    ("module", module::EXPORTS),
+    ("occupancy", occupancy::EXPORTS),
+    ("pointer", pointer::EXPORTS),
+    ("pool", pool::EXPORTS),
+    ("primary", primary::EXPORTS),
+    ("rows", rows::EXPORTS),
+    ("stream", stream::EXPORTS),
+    ("stream_attribute", stream_attribute::EXPORTS),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::EXPORTS;
+
+    #[test]
+    fn the_surface_is_what_is_written_down() {
+        let chapters = EXPORTS.iter();
+        let exports = chapters.flat_map(|(chapter, exports)| {
+            let exports = exports.iter();
+            exports.map(move |export| format!("{} {chapter}", export.name))
+        });
+        let mut exports: Vec<String> = exports.collect();
+        exports.sort();
+        let written: Vec<&str> = include_str!("surface.txt").lines().collect();
+        assert_eq!(
+            exports, written,
+            "scripts/soft-cuda-surface.py writes the list anew"
+        );
+    }
+}

@@ -188,7 +188,7 @@ pub(crate) unsafe fn kernel(params: CUDA_KERNEL_NODE_PARAMS) -> Result<NodeWork,
     } else {
         (Context::working()?, CUfunction(kern.0))
     };
-    let kernel = launch::kernel(&context, function)?;
+    let kernel = function::kernel(&context, function)?;
     let shape = Shape {
         grid: v1.grid,
         block: v1.block,

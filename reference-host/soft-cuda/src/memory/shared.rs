@@ -57,6 +57,9 @@ pub(crate) fn make(
     origin: PagesOrigin,
     flags: u32,
 ) -> Result<u64, Error> {
+    if kept().len() >= MOST_PIECES {
+        return Err(Error::OutOfMemory);
+    }
     let pages = Arc::new(Pages::make(len_bytes, origin, flags, context.serial)?);
     let reservation = Reservation::of_host(&pages)?;
     kept().insert(pages.address(), reservation);
@@ -127,5 +130,7 @@ fn kept() -> MutexGuard<'static, BTreeMap<u64, Reservation>> {
 
 /// What keeps each piece, by host address.
 static KEPT: Mutex<BTreeMap<u64, Reservation>> = Mutex::new(BTreeMap::new());
+/// Systems have a limit of 65,530 mappings a process, behind which not even a thread can be started.
+const MOST_PIECES: usize = 1 << 15;
 /// No memory is below this address.
 const LEAST_ADDRESS: usize = 4096;

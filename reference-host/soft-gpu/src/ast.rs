@@ -54,6 +54,15 @@ pub(crate) struct Module<'s> {
     pub(crate) guards: Vec<Guard<'s>>,
 }
 
+impl<'s> Module<'s> {
+    /// The statements of a function; none of one that is only declared.
+    pub(crate) fn body(&self, function: &Function<'s>) -> &[Stmt<'s>] {
+        let range = function.body.unwrap_or_default();
+        let stmts = self.stmts.get(range.start as usize..range.end as usize);
+        stmts.unwrap_or_default()
+    }
+}
+
 /// One top-level directive.
 #[derive(Debug)]
 pub(crate) enum Item<'s> {

@@ -89,6 +89,7 @@ mod module;
 mod output;
 mod parser;
 mod pool;
+mod signature;
 mod types;
 mod verify;
 
@@ -98,3 +99,4 @@ pub use globals::{Globals, Variable, VariableSpace};
 pub use launch::{Checks, ConfigError, LaunchConfig, LaunchError, launch};
 pub use memory::{MapError, Memory};
 pub use module::{Entry, LoadAtError, Module, Param};
+pub use signature::Signature;

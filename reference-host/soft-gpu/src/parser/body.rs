@@ -1,6 +1,6 @@
 //! Statements of a function body.
 
-use super::cursor::Parse;
+use super::cursor::{Failure, Parse};
 use super::{Feature, Parser, SyntaxError, pool_index, section, variable};
 use crate::ast::{Guard, Instr, Linkage, Name, Pos, Slice, Stmt, Targets, VarSpace};
 use crate::lexer::Token;
@@ -14,9 +14,18 @@ impl<'s> Parser<'s> {
         loop {
             let pos = self.cursor.pos;
             match self.cursor.token {
-                Token::Name => self.label_or_instruction()?,
-                Token::At => self.guarded()?,
-                Token::Dot => self.body_directive()?,
+                Token::Name => {
+                    let read = self.label_or_instruction();
+                    self.or_unknown(read, pos)?;
+                }
+                Token::At => {
+                    let read = self.guarded();
+                    self.or_unknown(read, pos)?;
+                }
+                Token::Dot => {
+                    let read = self.body_directive();
+                    self.or_unknown(read, pos)?;
+                }
                 Token::OpenBrace => {
                     if depth >= MAX_SCOPES {
                         return Err(self
@@ -43,6 +52,33 @@ impl<'s> Parser<'s> {
                 _ => return Err(self.cursor.unexpected("a statement or `}`")),
             }
         }
+    }
+
+    /// Makes a statement of what did not parse, if that is passed over.
+    #[inline]
+    fn or_unknown(&mut self, read: Parse<()>, pos: Pos) -> Parse<()> {
+        match read {
+            Ok(()) => Ok(()),
+            Err(failure) => self.unknown(failure, pos),
+        }
+    }
+
+    #[cold]
+    fn unknown(&mut self, failure: Box<Failure>, pos: Pos) -> Parse<()> {
+        self.pass_over(failure)?;
+        let none = Slice::default();
+        let instr = pool_index(self.module.instrs.len());
+        pool::push(
+            &mut self.module.instrs,
+            Instr {
+                guard: u32::MAX,
+                opcode: Name { text: "", pos },
+                modifiers: none,
+                operands: none,
+            },
+        );
+        pool::push(&mut self.module.stmts, Stmt::Instr(instr));
+        Ok(())
     }
 
     fn label_or_instruction(&mut self) -> Parse<()> {

@@ -36,8 +36,22 @@ use crate::pool;
 ///
 /// [`SyntaxError`] with the place of the first byte that does not fit.
 pub(crate) fn parse(source: &[u8]) -> Result<Module<'_>, PtxError> {
+    parse_as(source, Reading::Strict)
+}
+
+/// Parses one PTX source and passes over statements and variables that this parser does not know: such a statement becomes one with an
+/// opcode of no letters, such a variable is left out.
+///
+/// # Errors
+///
+/// As [`parse`], where the text around such a statement does not fit either.
+pub(crate) fn parse_around_unknowns(source: &[u8]) -> Result<Module<'_>, PtxError> {
+    parse_as(source, Reading::AroundUnknowns)
+}
+
+fn parse_as(source: &[u8], reading: Reading) -> Result<Module<'_>, PtxError> {
     let parsed = match text_of(source) {
-        Ok(text) => Parser::new(text).and_then(Parser::module),
+        Ok(text) => Parser::new(text, reading).and_then(Parser::module),
         Err((pos, error)) => Err(Box::new(Failure { pos, error })),
     };
     parsed.map_err(|failure| PtxError {
@@ -46,9 +60,19 @@ pub(crate) fn parse(source: &[u8]) -> Result<Module<'_>, PtxError> {
     })
 }
 
+/// What becomes of a statement that does not parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// It is the source's error.
+    Strict,
+    /// It is passed over.
+    AroundUnknowns,
+}
+
 /// The cursor and the tree built so far.
 struct Parser<'s> {
     cursor: Cursor<'s>,
+    reading: Reading,
     module: Module<'s>,
     /// Operands of the instruction being read, until their pool range is known.
     pending: Vec<Operand<'s>>,
@@ -57,7 +81,7 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str) -> Parse<Self> {
+    fn new(source: &'s str, reading: Reading) -> Parse<Self> {
         // Compiled PTX has about one statement for 25 bytes. Reserving for a part of them saves the first copies of growth, and what is
         // not needed costs little.
         let expected_stmts = source.len() / 64;
@@ -79,6 +103,7 @@ impl<'s> Parser<'s> {
         };
         Ok(Self {
             cursor: Cursor::new(source)?,
+            reading,
             module,
             pending: Vec::new(),
             vectors: HashMap::new(),
@@ -184,23 +209,49 @@ impl<'s> Parser<'s> {
             ".entry" => self.function(linkage, true),
             ".func" => self.function(linkage, false),
             _ => {
-                let align = variable::alignments(cursor, None)?;
-                if variable::nothing(cursor)? {
-                    return Ok(());
+                // The last is a state space that there is not here.
+                let declares = variable::space(cursor).is_some()
+                    || cursor.at_word(".align")
+                    || cursor.at_word(".tex");
+                match self.module_variables(linkage) {
+                    Err(failure) if declares => self.pass_over(failure),
+                    other => other,
                 }
-                let Some(space) = variable::space(cursor) else {
-                    return Err(match cursor.token {
-                        Token::Dot => cursor.misplaced("outside functions"),
-                        _ => cursor.unexpected("`.entry`, `.func` or a state space"),
-                    });
-                };
-                cursor.advance()?;
-                let items = &mut self.module.items;
-                variable::variables(cursor, linkage, space, align, |variable| {
-                    pool::push(items, Item::Variable(Box::new(variable)));
-                })
             }
         }
+    }
+
+    fn module_variables(&mut self, linkage: Linkage) -> Parse<()> {
+        let cursor = &mut self.cursor;
+        let align = variable::alignments(cursor, None)?;
+        if variable::nothing(cursor)? {
+            return Ok(());
+        }
+        let Some(space) = variable::space(cursor) else {
+            return Err(match cursor.token {
+                Token::Dot => cursor.misplaced("outside functions"),
+                _ => cursor.unexpected("`.entry`, `.func` or a state space"),
+            });
+        };
+        cursor.advance()?;
+        let items = &mut self.module.items;
+        variable::variables(cursor, linkage, space, align, |variable| {
+            pool::push(items, Item::Variable(Box::new(variable)));
+        })
+    }
+
+    /// Goes on behind the `;` of what does not parse, unless that is the source's error.
+    fn pass_over(&mut self, failure: Box<Failure>) -> Parse<()> {
+        if self.reading == Reading::Strict || failure.error.is_of_tokens() {
+            return Err(failure);
+        }
+        while self.cursor.token != Token::Semicolon {
+            if self.cursor.token == Token::End {
+                return Err(failure);
+            }
+            self.cursor.advance()?;
+        }
+        self.cursor.advance()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::constant::{Constant, WARP_SZ};
 use super::cursor::{Parse, failure_at};
-use super::{Parser, SyntaxError, pool_index};
+use super::{Parser, Reading, SyntaxError, pool_index};
 use crate::ast::{Name, Operand, OperandKind, Slice, Wide};
 use crate::lexer::Token;
 use crate::limits::MAX_ELEMENTS;
@@ -122,7 +122,16 @@ impl<'s> Parser<'s> {
             return Err(cursor.unexpected("an address: a name, or an integer"));
         }
         if cursor.token == Token::Comma {
-            return Err(cursor.failure(SyntaxError::TextureAddress));
+            if self.reading == Reading::Strict {
+                return Err(cursor.failure(SyntaxError::TextureAddress));
+            }
+            // What it is of remains, where in it goes.
+            while !matches!(
+                cursor.token,
+                Token::CloseBracket | Token::Semicolon | Token::End
+            ) {
+                cursor.advance()?;
+            }
         }
         cursor.expect(Token::CloseBracket, "`+` and an offset, or `]`")?;
         if cursor.eat_word(".unified")? {

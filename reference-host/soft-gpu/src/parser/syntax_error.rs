@@ -106,3 +106,21 @@ pub enum SyntaxError {
     #[error("functions are declared, and aliases given, outside bodies")]
     FunctionInBody,
 }
+
+impl SyntaxError {
+    /// Whether the text has no tokens here, or no more: what is wrong lies below statements.
+    pub(super) fn is_of_tokens(&self) -> bool {
+        matches!(
+            self,
+            Self::SourceTooLarge
+                | Self::ByteOrderMark
+                | Self::NotUtf8
+                | Self::ControlByte(_)
+                | Self::NonAscii(_)
+                | Self::StrayCharacter(_)
+                | Self::UnterminatedComment
+                | Self::UnterminatedString
+                | Self::UnexpectedEnd { .. }
+        )
+    }
+}

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::ast::Pos;
-use crate::error::PtxErrorCause;
+use crate::error::{Location, PtxError, PtxErrorCause};
 
 /// Names, types, modifiers or sizes that do not fit.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -245,6 +245,16 @@ pub enum Unsupported {
 pub(crate) struct Failure {
     pub(crate) pos: Pos,
     pub(crate) cause: PtxErrorCause,
+}
+
+impl Failure {
+    /// The error of a source.
+    pub(crate) fn located(self, source: &[u8]) -> PtxError {
+        PtxError {
+            at: Location::of(source, self.pos),
+            cause: self.cause,
+        }
+    }
 }
 
 /// Result of one verifier step.

@@ -5,7 +5,63 @@ use super::module::Formal;
 use super::variable::{declared_type, parameter_type, shape, type_has_come};
 use crate::ast::{Param, VarSpace};
 use crate::limits::{MAX_FORMALS, MAX_PARAM_BYTES};
+use crate::module::Param as EntryParam;
 use crate::types::Type;
+
+/// Gives a kernel's parameters their places in the parameter buffer, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    end: u64,
+}
+
+impl Layout {
+    /// Places the next parameter.
+    pub(crate) fn place(&mut self, param: &Param<'_>) -> Checked<EntryParam> {
+        if param.space != VarSpace::Param {
+            return fail(
+                param.name.pos,
+                SemanticError::InvalidDeclaration {
+                    name: param.name.text.to_owned(),
+                    reason: "a kernel's parameters are in .param space",
+                },
+            );
+        }
+        let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
+        self.put(param, shape.align, shape.bytes)
+    }
+
+    /// Places a texture, sampler or surface, which is passed as a handle of 8 bytes.
+    pub(crate) fn place_handle(&mut self, param: &Param<'_>) -> Checked<EntryParam> {
+        self.put(param, 8, 8)
+    }
+
+    /// Bytes of the parameter buffer so far.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.end as u32
+    }
+
+    fn put(&mut self, param: &Param<'_>, align: u64, bytes: u64) -> Checked<EntryParam> {
+        let offset = self.end.next_multiple_of(align);
+        let end = offset.saturating_add(bytes);
+        if end > MAX_PARAM_BYTES {
+            return fail(
+                param.name.pos,
+                SemanticError::TooLarge {
+                    what: "the kernel's parameters",
+                    bytes: end,
+                    limit: MAX_PARAM_BYTES,
+                },
+            );
+        }
+        self.end = end;
+        Ok(EntryParam {
+            name: param.name.text.to_owned(),
+            offset_bytes: offset as u32,
+            size_bytes: bytes as u32,
+            align_bytes: align as u32,
+        })
+    }
+}
 
 /// The formal parameters or results of a function.
 pub(super) fn formals(

@@ -3,20 +3,18 @@
 use super::body::{Body, Prototype, sizes};
 use super::directives::LaunchBounds;
 use super::error::{Checked, SemanticError, Unsupported, fail};
-use super::formal::formals;
+use super::formal::{Layout, formals};
 use super::instruction::instruction;
 use super::isa;
 use super::labels::{Chain, Labels, declare_labels, resolve_labels};
 use super::module::{DeclaredFunction, Verifier};
 use super::special::is_special_name;
 use super::symbols::{ParamRole, Symbol};
-use super::variable::{
-    declared_type, no_initialiser, parameter_type, shape, shape_of, valid_alignment,
-};
+use super::variable::{declared_type, no_initialiser, parameter_type, shape_of, valid_alignment};
 use crate::ast::{self, Linkage, Param, Stmt, VarSpace, Variable};
 use crate::code::{FormalParam, Function, NONE};
-use crate::limits::{MAX_FRAME_BYTES, MAX_PARAM_BYTES};
-use crate::module::{Entry, Param as EntryParam};
+use crate::limits::MAX_FRAME_BYTES;
+use crate::module::Entry;
 use crate::pool;
 use crate::types::Type;
 
@@ -25,17 +23,13 @@ impl<'a> Verifier<'a> {
     pub(crate) fn function(&mut self, function: &'a ast::Function<'a>) -> Checked<()> {
         let index = self.declare_function(function)?;
         let bounds = self.directives(function)?;
-        let Some(range) = function.body else {
+        if function.body.is_none() {
             return Ok(());
-        };
+        }
         if let Some(declared) = self.declared.get_mut(index as usize) {
             declared.defined = true;
         }
-        let stmts = self
-            .ast
-            .stmts
-            .get(range.start as usize..range.end as usize)
-            .unwrap_or_default();
+        let stmts = self.ast.body(function);
         self.running = index;
         self.scopes.open();
         self.scopes
@@ -181,24 +175,14 @@ impl<'a> Verifier<'a> {
         local_bytes: u32,
         bounds: LaunchBounds,
     ) -> Checked<Entry> {
-        let mut params = Vec::with_capacity(function.params.len());
-        let mut end = 0u64;
-        for param in &function.params {
-            let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
-            let offset = end.next_multiple_of(shape.align);
-            end = offset.saturating_add(shape.bytes);
-            params.push(EntryParam {
-                name: param.name.text.to_owned(),
-                offset_bytes: offset as u32,
-                size_bytes: shape.bytes as u32,
-                align_bytes: shape.align as u32,
-            });
-        }
+        let mut layout = Layout::default();
+        let params = function.params.iter().map(|param| layout.place(param));
+        let params = params.collect::<Checked<Vec<_>>>()?;
         Ok(Entry {
             name: function.name.text.to_owned(),
             function: index,
             params,
-            param_bytes: end as u32,
+            param_bytes: layout.bytes(),
             static_shared_bytes: self.module.kernel_shared_cursor as u32,
             local_bytes,
             bounds,
@@ -398,35 +382,14 @@ impl<'a> Verifier<'a> {
         body: &mut Body<'a>,
         function: &'a ast::Function<'a>,
     ) -> Checked<()> {
-        let mut end = 0u64;
+        let mut layout = Layout::default();
         for param in &function.params {
-            if param.space != VarSpace::Param {
-                return fail(
-                    param.name.pos,
-                    SemanticError::InvalidDeclaration {
-                        name: param.name.text.to_owned(),
-                        reason: "a kernel's parameters are in .param space",
-                    },
-                );
-            }
-            let shape = shape(param.ty, param.name, param.align, 1, &param.dims)?;
-            let offset = end.next_multiple_of(shape.align);
-            end = offset.saturating_add(shape.bytes);
-            if end > MAX_PARAM_BYTES {
-                return fail(
-                    param.name.pos,
-                    SemanticError::TooLarge {
-                        what: "the kernel's parameters",
-                        bytes: end,
-                        limit: MAX_PARAM_BYTES,
-                    },
-                );
-            }
+            let placed = layout.place(param)?;
             body.scopes.declare(
                 param.name,
                 Symbol::KernelParam {
-                    offset: offset as u32,
-                    bytes: shape.bytes as u32,
+                    offset: placed.offset_bytes,
+                    bytes: placed.size_bytes,
                 },
             )?;
         }

@@ -22,5 +22,9 @@ mod symbols;
 mod variable;
 
 pub(crate) use directives::LaunchBounds;
+pub(crate) use error::{Checked, fail};
 pub use error::{SemanticError, Unsupported};
+pub(crate) use formal::Layout;
 pub(crate) use module::verify;
+pub(crate) use special::is_special_name;
+pub(crate) use symbols::{ParamRole, Resolved, Scopes, Symbol};

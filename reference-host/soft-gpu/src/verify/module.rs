@@ -3,13 +3,13 @@
 use hashbrown::HashMap;
 
 use super::body::sizes;
-use super::error::{Checked, Failure, MAX_TARGET, SemanticError, Unsupported, fail};
+use super::error::{Checked, MAX_TARGET, SemanticError, Unsupported, fail};
 use super::instruction::{has_come, requires};
 use super::symbols::Scopes;
 use super::variable::KnownVariable;
 use crate::ast::{self, Item, Linkage, Name, Pos, VarSpace};
 use crate::code::{Code, Function, NONE, Op, Runtime};
-use crate::error::{Location, PtxError, PtxErrorCause};
+use crate::error::{PtxError, PtxErrorCause};
 use crate::module::{Entry, Module};
 use crate::types::Type;
 
@@ -33,10 +33,7 @@ pub(crate) fn verify(
             verifier.module.target = verifier.target;
             Ok(verifier.module)
         }
-        Err(Failure { pos, cause }) => Err(PtxError {
-            at: Location::of(source, pos),
-            cause,
-        }),
+        Err(failure) => Err(failure.located(source)),
     }
 }
 

@@ -229,6 +229,6 @@ pub(super) fn is_vector(name: &str) -> bool {
 }
 
 /// Whether nothing at module level may take the name.
-pub(super) fn is_special_name(name: &str) -> bool {
+pub(crate) fn is_special_name(name: &str) -> bool {
     is_vector(name) || special(name, None).is_some()
 }

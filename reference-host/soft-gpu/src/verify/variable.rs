@@ -22,13 +22,7 @@ impl<'a> Verifier<'a> {
             match item {
                 Item::Variable(variable) => self.add_shared(variable, &mut total)?,
                 Item::Function(function) if !function.entry => {
-                    let Some(body) = function.body else { continue };
-                    for stmt in self
-                        .ast
-                        .stmts
-                        .get(body.start as usize..body.end as usize)
-                        .unwrap_or_default()
-                    {
+                    for stmt in self.ast.body(function) {
                         if let Stmt::Variable(variable) = stmt {
                             self.add_shared(variable, &mut total)?;
                         }

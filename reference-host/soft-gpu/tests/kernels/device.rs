@@ -1,14 +1,18 @@
 //! A small host: modules from the fixtures, buffers, launches.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, launch};
+use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, Signature, launch};
 
 pub(crate) use crate::values::{Arg, Random, Shape, Value, assert_same, bits32, bytes_of};
 
 /// One build of one file of kernels.
 pub(crate) struct Kernels {
     module: Module,
+    source: Vec<u8>,
+    /// Those of kernels that have run.
+    signatures: HashMap<String, Signature>,
     pub(crate) globals: Globals,
     /// `scan.ptx` or `scan.debug.ptx`, for messages.
     pub(crate) file: String,
@@ -39,6 +43,8 @@ impl Kernels {
         Self {
             globals: module.globals(),
             module,
+            source,
+            signatures: HashMap::new(),
             file,
             debug,
         }
@@ -79,9 +85,15 @@ impl Kernels {
             .entry(entry)
             .unwrap_or_else(|| panic!("{} has no {entry}", self.file));
         assert_eq!(kernel.params().len(), args.len(), "{entry}");
+        let signature = self.signatures.entry(entry.to_owned()).or_insert_with(|| {
+            let signature = Signature::of(&self.source, entry).expect("it has loaded");
+            signature.expect("it is there")
+        });
+        assert_eq!(signature.params(), kernel.params(), "{entry}");
+        let before: Vec<_> = args.iter().map(held).collect();
         let mut params = vec![0; kernel.param_bytes() as usize];
         let mut memory = Memory::new();
-        for (index, (param, arg)) in kernel.params().iter().zip(args).enumerate() {
+        for (index, (param, arg)) in kernel.params().iter().zip(&mut *args).enumerate() {
             let address = BUFFERS_BASE + index as u64 * BUFFERS_STRIDE;
             let value = match arg {
                 Arg::Buffer(bytes) => {
@@ -105,15 +117,34 @@ impl Kernels {
             instruction_budget: 1 << 40,
             ..LaunchConfig::default()
         };
-        launch(
+        let outcome = launch(
             &self.module,
             kernel,
             &config,
             &params,
             &mut self.globals,
             &mut memory,
-        )
+        );
+        for ((arg, before), (param, written)) in args
+            .iter()
+            .zip(before)
+            .zip(kernel.params().iter().zip(signature.written()))
+        {
+            assert!(
+                *written || held(arg) == before,
+                "{} {entry} writes through {}, which its signature denies",
+                self.file,
+                param.name
+            );
+        }
+        outcome
     }
+}
+
+/// The bytes of a buffer, or of a value.
+fn held(arg: &Arg) -> Vec<u8> {
+    let (Arg::Buffer(bytes) | Arg::Value(bytes)) = arg;
+    bytes.clone()
 }
 
 /// Above 4 GiB, so that an address cut to 32 bits cannot work.

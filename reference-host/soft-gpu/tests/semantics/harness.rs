@@ -1,6 +1,6 @@
 //! Runs a snippet of PTX over rows of inputs, one thread a row, and compares bits with a reference.
 
-use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, launch};
+use soft_gpu::{Fault, Globals, LaunchConfig, LaunchError, Memory, Module, Signature, launch};
 
 #[path = "../rows/launch.rs"]
 mod rows;
@@ -351,6 +351,8 @@ pub(crate) struct Kernel {
     pub(crate) module: Module,
     pub(crate) globals: Globals,
     pub(crate) config: LaunchConfig,
+    /// What its signature says of its buffer.
+    pub(crate) written: bool,
 }
 
 impl Kernel {
@@ -367,7 +369,10 @@ impl Kernel {
     pub(crate) fn of_text(text: &str) -> Self {
         let module =
             Module::load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let signature = Signature::of(text.as_bytes(), "k").expect("it has loaded");
+        let signature = signature.expect("the kernel");
         Self {
+            written: signature.written().contains(&true),
             globals: module.globals(),
             module,
             config: LaunchConfig {
@@ -385,16 +390,22 @@ impl Kernel {
     /// Runs it over `data`, which it may change.
     pub(crate) fn try_run(&mut self, data: &mut [u8]) -> Result<(), LaunchError> {
         let entry = self.module.entry("k").expect("the kernel");
+        let before = data.to_vec();
         let mut memory = Memory::new();
         memory.map(IN, data).expect("a free place");
-        launch(
+        let outcome = launch(
             &self.module,
             entry,
             &self.config,
             &IN.to_le_bytes(),
             &mut self.globals,
             &mut memory,
-        )
+        );
+        assert!(
+            self.written || data == before,
+            "it writes to its buffer, which its signature denies"
+        );
+        outcome
     }
 
     /// The 32-bit words that it leaves in a zeroed buffer of as many.

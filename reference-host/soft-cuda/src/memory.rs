@@ -351,4 +351,4 @@ fn filled(byte: u8, len_bytes: u64) -> Result<Box<[u8]>, Error> {
 /// What each byte of fresh memory is, so that a program which takes it for zeros is found out.
 pub(crate) const FRESH: u8 = 0xA5;
 /// From this size on fresh memory is zeros, which cost nothing until they are touched.
-const LARGE_BYTES: u64 = 1 << 30;
+const LARGE_BYTES: u64 = 64 << 20;

@@ -129,6 +129,11 @@ impl Queue {
         self.running.is_none() && self.tasks.is_empty()
     }
 
+    /// How much work is outstanding.
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// Whether a function of the program's is to be called or runs, for which a caller may not be able to wait.
     pub(crate) fn calls_program(&self) -> bool {
         let calls = |(_, task): &(u64, Task)| matches!(task.work, Work::Host(_));

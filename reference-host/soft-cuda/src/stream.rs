@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::context::Context;
 use crate::error::Error;
 use crate::handle::{Handle, Kind};
-use crate::queue::StreamId;
+use crate::queue::{StreamId, Until, finish};
 use crate::types::CUstream;
 
 /// A stream that a program made.
@@ -26,7 +26,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The stream with this handle; the default streams are those of the current context.
+    /// The stream with this handle; the default streams are those of the current context. Where very much work is outstanding, it is waited for,
+    /// as a driver does.
     ///
     /// # Errors
     ///
@@ -34,7 +35,13 @@ impl Target {
     /// stream's context failed with.
     pub(crate) fn of(handle: CUstream) -> Result<Self, Error> {
         let target = Self::even_lost(handle)?;
-        drop(target.context.open()?);
+        let state = target.context.open()?;
+        let full = state.queue.len() >= MOST_OUTSTANDING && !state.queue.calls_program();
+        let until = Until::Task(state.queue.last());
+        drop(state);
+        if full {
+            finish(&target.context, until)?;
+        }
         Ok(target)
     }
 
@@ -122,5 +129,7 @@ pub(crate) fn create(context: &Context, flags: u32, priority: i32) -> Result<CUs
 pub(crate) const LEAST_PRIORITY: i32 = 0;
 /// The priority of work that cannot.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
+/// Work outstanding beyond which calls wait.
+const MOST_OUTSTANDING: usize = 1024;
 /// The flag of a stream that does not synchronise with the legacy default stream.
 const NON_BLOCKING: u32 = 1;

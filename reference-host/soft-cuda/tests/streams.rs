@@ -376,3 +376,17 @@ fn no_stream_is_captured() {
         INVALID_VALUE
     );
 }
+
+#[test]
+fn who_never_waits_is_made_to() {
+    fresh();
+    let (queue, address) = (made(0), upload(&[0; 4]));
+    let early = noted(0);
+    answers!(event::cuEventRecord(early, queue));
+    for value in 0..3000 {
+        answers!(fill::cuMemsetD32Async(address, value, 1, queue));
+    }
+    answers!(event::cuEventQuery(early));
+    answers!(stream::cuStreamQuery(queue), NOT_READY);
+    assert_eq!(download(address, 4), 2999u32.to_le_bytes());
+}

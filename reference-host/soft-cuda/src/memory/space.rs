@@ -141,9 +141,11 @@ pub(crate) fn is_ours(address: u64) -> bool {
 
 /// All live pieces of memory that the program reaches too.
 pub(crate) fn host_pieces() -> Vec<Piece> {
-    let pieces = lock();
-    let host = |piece: &&Piece| matches!(piece.owner, Owner::Host(_));
-    pieces.live.values().filter(host).cloned().collect()
+    let space = lock();
+    let pieces = space.by_host_address.values();
+    pieces
+        .filter_map(|start| space.live.get(start).cloned())
+        .collect()
 }
 
 /// Bytes of device memory in use.
@@ -265,3 +267,104 @@ static SPACE: Mutex<Space> = Mutex::new(Space {
     live: BTreeMap::new(),
     by_host_address: BTreeMap::new(),
 });
+
+#[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+mod tests {
+    use super::*;
+
+    fn empty() -> Space {
+        Space {
+            next: DEVICE.start,
+            next_shared: SHARED.start,
+            last_serial: 0,
+            used_bytes: 0,
+            live: BTreeMap::new(),
+            by_host_address: BTreeMap::new(),
+        }
+    }
+
+    /// Takes addresses; the reservation is forgotten, since it is none of the process's space.
+    fn take(space: &mut Space, len_bytes: u64) -> Option<u64> {
+        let start = space.hole(len_bytes)?;
+        std::mem::forget(space.put(start, len_bytes, Owner::Context(1), 0));
+        Some(start)
+    }
+
+    fn check(space: &Space) {
+        let mut free = DEVICE.start;
+        for piece in space.live.values() {
+            assert!(piece.start >= free, "{piece:?} begins before {free:#x}");
+            assert_eq!(piece.start % ALIGNMENT, 0);
+            free = piece.start + piece.len_bytes + GAP;
+        }
+        assert!(free <= DEVICE.end + GAP);
+    }
+
+    #[test]
+    fn addresses_are_new_until_all_were_used() {
+        let mut space = empty();
+        let first = take(&mut space, 100).unwrap();
+        space.live.remove(&first);
+        let second = take(&mut space, 100).unwrap();
+        assert!(second > first);
+        check(&space);
+    }
+
+    #[test]
+    fn addresses_are_found_again_between_what_is_there() {
+        let mut space = empty();
+        let quarter = (DEVICE.end - DEVICE.start) / 4 - 2 * GAP;
+        let pieces: Vec<u64> = (0..4).map(|_| take(&mut space, quarter).unwrap()).collect();
+        assert_eq!(take(&mut space, quarter), None);
+        space.live.remove(&pieces[2]);
+        assert_eq!(
+            take(&mut space, quarter + 2 * GAP),
+            None,
+            "there is no hole as large"
+        );
+        let again = take(&mut space, quarter).unwrap();
+        assert!(again >= pieces[1] + quarter && again < pieces[3]);
+        check(&space);
+    }
+
+    #[test]
+    fn any_sequence_leaves_gaps() {
+        let mut space = empty();
+        // Close to the end, so that the search begins anew at once.
+        space.next = DEVICE.end - (1 << 20);
+        let mut random = 7u64;
+        for _ in 0..10_000 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let len_bytes = 1 << (random >> 59);
+            if random >> 32 & 1 == 0 || take(&mut space, len_bytes).is_none() {
+                let at = random as usize % space.live.len().max(1);
+                let start = space.live.keys().nth(at).copied();
+                start.and_then(|start| space.live.remove(&start));
+            }
+        }
+        assert!(space.live.len() > 10);
+        check(&space);
+    }
+
+    #[test]
+    fn impossible_sizes_find_nothing() {
+        let mut space = empty();
+        for len_bytes in [
+            u64::MAX,
+            u64::MAX - GAP,
+            DEVICE.end,
+            DEVICE.end - DEVICE.start,
+        ] {
+            assert_eq!(space.hole(len_bytes), None);
+        }
+        assert!(space.hole(0).is_some());
+    }
+}

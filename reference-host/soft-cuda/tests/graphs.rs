@@ -647,7 +647,7 @@ fn graphs_in_graphs_have_an_end() {
 }
 
 unsafe extern "C" fn tell(data: *mut c_void) {
-    // SAFETY: tests give a sender that outlives the call.
+    // SAFETY: tests give a sender that stays.
     let _ = unsafe { &*data.cast::<Sender<()>>() }.send(());
 }
 
@@ -657,7 +657,7 @@ fn functions_of_the_program_are_called() {
     let (sender, receiver): (Sender<()>, Receiver<()>) = channel();
     let params = CUDA_HOST_NODE_PARAMS {
         function: Some(tell),
-        user_data: (&raw const sender).cast_mut().cast(),
+        user_data: kept(sender),
     };
     let of = made();
     let mut node = CUgraphNode::default();

@@ -25,12 +25,12 @@ use soft_cuda::*;
 const ILLEGAL_ADDRESS: CUresult = 700;
 
 unsafe extern "C" fn tell(_stream: CUstream, result: CUresult, data: *mut c_void) {
-    // SAFETY: the test gives a sender that outlives the call.
+    // SAFETY: the test gives a sender that stays.
     let _ = unsafe { &*data.cast::<Sender<CUresult>>() }.send(result);
 }
 
 unsafe extern "C" fn tell_success(data: *mut c_void) {
-    // SAFETY: the test gives a sender that outlives the call.
+    // SAFETY: the test gives a sender that stays.
     let _ = unsafe { &*data.cast::<Sender<CUresult>>() }.send(0);
 }
 
@@ -111,7 +111,7 @@ fn every_call_tells_of_it_until_the_context_ends() {
 fn callbacks_are_told_and_plain_functions_are_not_called() {
     fresh();
     let (sender, receiver): (Sender<CUresult>, Receiver<CUresult>) = channel();
-    let data = (&raw const sender).cast_mut().cast();
+    let data = kept(sender);
     fault();
     answers!(stream::cuLaunchHostFunc(
         CUstream(0),
@@ -138,7 +138,7 @@ fn a_callback_behind_a_fault_is_called_once_with_the_error() {
     fresh();
     let (sender, receiver): (Sender<CUresult>, Receiver<CUresult>) = channel();
     fault();
-    let data = (&raw const sender).cast_mut().cast();
+    let data = kept(sender);
     answers!(stream::cuStreamAddCallback(
         CUstream(0),
         Some(tell),

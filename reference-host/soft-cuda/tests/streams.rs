@@ -201,7 +201,7 @@ fn an_event_belongs_to_its_context() {
 }
 
 unsafe extern "C" fn tell(data: *mut c_void) {
-    // SAFETY: tests give a sender that outlives the call.
+    // SAFETY: tests give a sender that stays.
     let sender = unsafe { &*data.cast::<Sender<u32>>() };
     // What a function of the program's calls is refused.
     // SAFETY: null pointers are refused.
@@ -210,7 +210,7 @@ unsafe extern "C" fn tell(data: *mut c_void) {
 }
 
 unsafe extern "C" fn tell_result(_stream: CUstream, result: u32, data: *mut c_void) {
-    // SAFETY: tests give a sender that outlives the call.
+    // SAFETY: tests give a sender that stays.
     let sender = unsafe { &*data.cast::<Sender<u32>>() };
     let _ = sender.send(result);
 }
@@ -219,7 +219,7 @@ unsafe extern "C" fn tell_result(_stream: CUstream, result: u32, data: *mut c_vo
 fn functions_are_called_though_nobody_waits_here() {
     fresh();
     let (sender, receiver): (Sender<u32>, Receiver<u32>) = channel();
-    let data = (&raw const sender).cast_mut().cast();
+    let data = kept(sender);
     let queue = made(0);
     answers!(stream::cuLaunchHostFunc(queue, None, data), INVALID_VALUE);
     answers!(stream::cuLaunchHostFunc(queue, Some(tell), data));
@@ -240,7 +240,7 @@ fn functions_are_called_though_nobody_waits_here() {
 }
 
 unsafe extern "C" fn wait(data: *mut c_void) {
-    // SAFETY: tests give a receiver that outlives the call.
+    // SAFETY: tests give a receiver that stays.
     let receiver = unsafe { &*data.cast::<Receiver<()>>() };
     let _ = receiver.recv();
 }
@@ -250,7 +250,7 @@ fn queries_do_not_wait_for_functions_that_wait_for_the_program() {
     fresh();
     let (sender, receiver): (Sender<()>, Receiver<()>) = channel();
     let queue = made(0);
-    let data = (&raw const receiver).cast_mut().cast();
+    let data = kept(receiver);
     answers!(stream::cuLaunchHostFunc(queue, Some(wait), data));
     let address = allocate(4);
     answers!(fill::cuMemsetD8Async(address, 4, 4, queue));

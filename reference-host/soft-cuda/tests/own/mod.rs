@@ -73,3 +73,8 @@ pub(crate) fn download(address: CUdeviceptr, len: usize) -> Vec<u8> {
     ));
     bytes
 }
+
+/// The address of a value that stays to the end of the process: a function called by a stream may still be at work with it when a test has ended.
+pub(crate) fn kept<T>(value: T) -> *mut std::ffi::c_void {
+    Box::into_raw(Box::new(value)).cast()
+}

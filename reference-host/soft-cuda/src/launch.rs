@@ -77,7 +77,10 @@ impl Shape {
         let threads = self.block.iter().copied().fold(1, u32::saturating_mul);
         let fits = within(self.grid, device::MAX_GRID)
             && within(self.block, device::MAX_BLOCK)
-            && threads <= entry.max_threads_per_block()
+            && threads
+                <= entry
+                    .max_threads_per_block()
+                    .min(device::MAX_THREADS_PER_BLOCK)
             && entry
                 .required_block()
                 .is_none_or(|block| block == self.block)

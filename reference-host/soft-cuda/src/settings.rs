@@ -16,7 +16,6 @@ pub(crate) struct Settings {
     persisting_bytes: u64,
     block_bytes: u64,
     pub(crate) cache_config: u32,
-    pub(crate) shared_config: u32,
 }
 
 impl Default for Settings {
@@ -30,7 +29,6 @@ impl Default for Settings {
             persisting_bytes: 0,
             block_bytes: 0,
             cache_config: 0,
-            shared_config: 0,
         }
     }
 }

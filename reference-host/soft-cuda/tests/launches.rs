@@ -367,6 +367,35 @@ fn a_fault_ends_its_context_and_no_other() {
 }
 
 #[test]
+fn each_end_of_a_kernel_has_its_code() {
+    for (name, code) in [("assert", 710), ("deep", 714), ("alone", 702)] {
+        let doomed = fresh();
+        let module = kernel::try_load(kernel::FAULTS).expect("a good source");
+        assert_eq!(launch(function(module, name), [1; 3], [1; 3], &[]), 0);
+        assert_eq!(synchronise(), code, "{name}");
+        answers!(context::cuCtxDestroy_v2(doomed));
+    }
+}
+
+#[test]
+fn kernels_allocate_as_much_as_the_limit_allows() {
+    fresh();
+    let module = kernel::try_load(kernel::FAULTS).expect("a good source");
+    let taken = function(module, "taken");
+    let to = allocate(8);
+    let fits = |bytes: u64| {
+        let arguments = [argument(&to), argument(&bytes)];
+        assert_eq!(launch(taken, [1; 3], [1; 3], &arguments), 0);
+        download(to, 8) != [0; 8]
+    };
+    assert!(fits(1 << 20));
+    answers!(context::cuCtxSetLimit(2, 64 << 10));
+    assert!(!fits(1 << 20));
+    answers!(context::cuCtxSetLimit(2, 16 << 20));
+    assert!(fits(8 << 20));
+}
+
+#[test]
 fn functions_of_another_context_or_of_nothing_are_refused() {
     let first = fresh();
     let module = load();

@@ -102,6 +102,9 @@ pub(crate) const KERNELS: &str = r#"
 }
 "#;
 
+/// Kernels that use the device's runtime, or fail by more than one instruction.
+pub(crate) const FAULTS: &str = include_str!("faults.ptx");
+
 /// The answer to loading a source.
 pub(crate) fn try_load(source: &str) -> Result<CUmodule, CUresult> {
     let source = CString::new(source).expect("no zeros");

@@ -11,6 +11,7 @@ pub(crate) mod space;
 pub(crate) use shared::SharedMemory;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::call::Done;
 use crate::context::Context;
@@ -48,6 +49,31 @@ pub(crate) enum Origin {
     Ordered(u32),
     /// It is a module's variable.
     Variable,
+}
+
+/// Makes memory in a context. Where there is not enough, work is waited for that may free some.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`], and the error that the context failed with.
+pub(crate) fn allocate(
+    context: &Arc<Context>,
+    len_bytes: u64,
+    origin: Origin,
+) -> Result<u64, Error> {
+    let now = || {
+        context
+            .open()?
+            .memory
+            .allocate(context.serial, len_bytes, origin)
+    };
+    match now() {
+        Err(Error::OutOfMemory) => {
+            finish(context, Until::Empty)?;
+            now()
+        }
+        made => made,
+    }
 }
 
 /// Frees what begins at an address, after the work of its context.

@@ -113,6 +113,24 @@ fn a_pool_counts_its_memory() {
 }
 
 #[test]
+fn memory_that_a_stream_is_going_to_free_can_be_had_again() {
+    fresh();
+    let pool = made(1000);
+    for _ in 0..10 {
+        let mut address = 0;
+        answers!(pool::cuMemAllocFromPoolAsync(
+            &mut address,
+            600,
+            pool,
+            CUstream(2)
+        ));
+        answers!(memory::cuMemFreeAsync(address, CUstream(2)));
+    }
+    answers!(context::cuCtxSynchronize());
+    assert_eq!(long(pool, 8), 600);
+}
+
+#[test]
 fn wishes_are_checked_and_kept() {
     fresh();
     let pool = made(0);

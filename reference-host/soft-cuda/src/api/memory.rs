@@ -33,7 +33,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = Context::working()?;
-        let made = context.open()?.memory.allocate(context.serial, bytes as u64, Origin::Plain)?;
+        let made = memory::allocate(&context, bytes as u64, Origin::Plain)?;
         // SAFETY: not null: the program's place for an address.
         unsafe { put(address, made) }
     }
@@ -52,7 +52,7 @@ api! {
         let context = Context::working()?;
         let row = width.checked_next_multiple_of(PITCH).ok_or(Error::OutOfMemory)?;
         let bytes = row.checked_mul(height).ok_or(Error::OutOfMemory)?;
-        let made = context.open()?.memory.allocate(context.serial, bytes as u64, Origin::Plain)?;
+        let made = memory::allocate(&context, bytes as u64, Origin::Plain)?;
         // SAFETY: not null: the program's places for an address and a size.
         unsafe {
             put(pitch, row)?;
@@ -90,7 +90,7 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = Target::of(stream)?.context;
-        let made = context.open()?.memory.allocate(context.serial, bytes as u64, Origin::Ordered(crate::pool::current()))?;
+        let made = memory::allocate(&context, bytes as u64, Origin::Ordered(crate::pool::current()))?;
         // SAFETY: not null: the program's place for an address.
         unsafe { put(address, made) }
     }

@@ -6,7 +6,7 @@ use crate::api::device;
 use crate::api::managed::CUmemLocation;
 use crate::call::{api, put, take};
 use crate::error::Error;
-use crate::memory::Origin;
+use crate::memory::{self, Origin};
 use crate::pool;
 use crate::stream::Target;
 use crate::types::{CUdevice, CUdeviceptr, CUmemoryPool, CUstream};
@@ -160,7 +160,7 @@ api! {
         }
         let origin = Origin::Ordered(pool::parse(pool)?);
         let context = Target::of(stream)?.context;
-        let made = context.open()?.memory.allocate(context.serial, bytes as u64, origin)?;
+        let made = memory::allocate(&context, bytes as u64, origin)?;
         // SAFETY: not null: the program's place for an address.
         unsafe { put(address, made) }
     }

@@ -3,7 +3,7 @@
 
 Usage: scripts/soft-cuda-surface.py INCLUDE_FOLDER
 
-INCLUDE_FOLDER holds cuda.h and cudaTypedefs.h of a CUDA toolkit; only names and version numbers are taken from them. Written are, in
+INCLUDE_FOLDER holds cuda.h, cudaTypedefs.h and cudaProfilerTypedefs.h of a CUDA toolkit; only names and version numbers are taken from them. Written are, in
 reference-host/soft-cuda/src/api: absent.rs, with a function that answers "not supported" for each one of the header that no other file has;
 versions.txt, the symbol of each function by the version that a program was built for; surface.txt, every symbol with the file that has it.
 Run it after functions were added; tests fail until then.
@@ -21,9 +21,11 @@ def main():
         sys.exit(__doc__)
     include = Path(sys.argv[1])
     header = (include / "cuda.h").read_text()
-    typedefs = (include / "cudaTypedefs.h").read_text()
+    profiler = (include / "cudaProfilerTypedefs.h").read_text()
+    typedefs = (include / "cudaTypedefs.h").read_text() + profiler
     symbols = set(re.findall(r"CUDAAPI\s+(cu[A-Z]\w*)\s*\(", header))
     symbols |= set(re.findall(r"#define\s+cu\w+\s+(?:__CUDA_API_PT[DS][SZ]\()?(cu[A-Z]\w+)", header))
+    symbols |= set(re.findall(r"PFN_(cu\w+?)_v\d+\)", profiler))
     symbols = {name for name in symbols if not re.search(r"_pt[ds][sz]$", name)}
     done = {}
     for file in sorted(API.rglob("*.rs")):

@@ -24,6 +24,7 @@ pub mod occupancy;
 pub mod pointer;
 pub mod pool;
 pub mod primary;
+pub mod profiler;
 pub mod rows;
 pub mod stream;
 pub mod stream_attribute;
@@ -63,6 +64,7 @@ pub(crate) const EXPORTS: &[(&str, &[Export])] = &[
     ("pointer", pointer::EXPORTS),
     ("pool", pool::EXPORTS),
     ("primary", primary::EXPORTS),
+    ("profiler", profiler::EXPORTS),
     ("rows", rows::EXPORTS),
     ("stream", stream::EXPORTS),
     ("stream_attribute", stream_attribute::EXPORTS),

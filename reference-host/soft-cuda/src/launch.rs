@@ -84,7 +84,8 @@ impl Shape {
             && entry
                 .required_block()
                 .is_none_or(|block| block == self.block)
-            && self.dynamic_shared_bytes <= kernel.attributes.max_dynamic_shared_bytes(entry);
+            && self.dynamic_shared_bytes <= kernel.attributes.max_dynamic_shared_bytes(entry)
+            && self.shared_fits(entry);
         if fits {
             Ok(())
         } else {
@@ -92,6 +93,22 @@ impl Shape {
         }
     }
 }
+
+impl Shape {
+    /// Whether dynamic shared memory fits behind what the kernel has itself, where it begins aligned.
+    fn shared_fits(&self, entry: &soft_gpu::Entry) -> bool {
+        let fixed = entry.static_shared_bytes();
+        let fixed = match self.dynamic_shared_bytes {
+            0 => Some(fixed),
+            _ => fixed.checked_next_multiple_of(DYNAMIC_SHARED_ALIGN),
+        };
+        let bytes = fixed.and_then(|fixed| fixed.checked_add(self.dynamic_shared_bytes));
+        bytes.is_some_and(|bytes| bytes <= device::SHARED_BYTES_OPT_IN)
+    }
+}
+
+/// Where dynamic shared memory begins, at least.
+const DYNAMIC_SHARED_ALIGN: u32 = 16;
 
 /// Runs a kernel to its end.
 ///

@@ -271,6 +271,22 @@ fn more_shared_memory_is_to_be_had_on_request() {
 }
 
 #[test]
+fn shared_memory_that_does_not_fit_behind_the_kernels_own_is_refused_at_the_call() {
+    fresh();
+    let odd = function(load(), "odd");
+    answers!(func::cuFuncSetAttribute(odd, 8, (227 << 10) - 1028));
+    for (bytes, answer) in [
+        ((227 << 10) - 1028, INVALID_VALUE),
+        ((227 << 10) - 1039, INVALID_VALUE),
+        ((227 << 10) - 1040, 0),
+        (0, 0),
+    ] {
+        assert_eq!(launch_with(odd, [1; 3], [1; 3], bytes, &[]), answer);
+        assert_eq!(synchronise(), 0);
+    }
+}
+
+#[test]
 fn variables_and_constants_are_memory_like_any_other() {
     fresh();
     let loaded = load();

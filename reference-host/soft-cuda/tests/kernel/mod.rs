@@ -83,6 +83,8 @@ pub(crate) const KERNELS: &str = r#"
     ret;
 }
 
+.visible .entry odd() { .shared .align 4 .b8 fixed[1028]; .reg .b32 %r; ld.shared.u32 %r, [fixed]; ret; }
+
 .visible .entry trap() { trap; ret; }
 .visible .entry spin() { $again: bra $again; }
 .visible .entry indirect(.param .u64 at)

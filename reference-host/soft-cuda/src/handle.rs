@@ -118,10 +118,4 @@ impl<T> Table<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.entries.iter().map(|(serial, entry)| (*serial, entry))
     }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
-        self.entries
-            .iter_mut()
-            .map(|(serial, entry)| (*serial, entry))
-    }
 }

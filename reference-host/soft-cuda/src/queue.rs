@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::event;
 use crate::launch::{self, Launch};
 use crate::memory::copy::{Fill, Transfer};
+use crate::memory::host::Pages;
 use crate::types::CUstream;
 
 /// A stream of a context, as the queue tells them apart.
@@ -127,6 +128,16 @@ impl Queue {
     /// Whether there is any work outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.running.is_none() && self.tasks.is_empty()
+    }
+
+    /// Whether outstanding work uses memory that program and device share, or may, as kernels may all of it.
+    pub(crate) fn reaches(&self, pages: &Arc<Pages>) -> bool {
+        self.tasks.iter().any(|(_, task)| match &task.work {
+            Work::Launch(_) => true,
+            Work::Copy(copy) => copy.to.place.is_in(pages) || copy.from.place.is_in(pages),
+            Work::Fill(fill) => fill.to.place.is_in(pages),
+            Work::Free(_) | Work::Record(_) | Work::Host(_) => false,
+        })
     }
 
     /// How much work is outstanding.

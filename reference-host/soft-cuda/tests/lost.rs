@@ -17,9 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use kernel::{argument, function, launch, load};
 use own::*;
-use soft_cuda::api::{
-    context, copy, event, fill, graph, graph_exec, host_memory, memory, pointer, stream,
-};
+use soft_cuda::api::{context, copy, event, fill, graph, graph_exec, host_memory, memory, stream};
 use soft_cuda::*;
 
 const ILLEGAL_ADDRESS: CUresult = 700;
@@ -104,7 +102,6 @@ fn every_call_tells_of_it_until_the_context_ends() {
     answers!(copy::cuMemcpyDtoD_v2(there, address, 16), INVALID_VALUE);
     answers!(stream::cuStreamQuery(queue), INVALID_HANDLE);
     answers!(event::cuEventQuery(noted), INVALID_HANDLE);
-    answers!(host_memory::cuMemFreeHost(pinned));
 }
 
 #[test]
@@ -171,47 +168,6 @@ fn work_before_a_fault_is_done_and_work_behind_it_is_not() {
 }
 
 #[test]
-fn kernels_reach_pinned_managed_and_registered_memory() {
-    fresh();
-    let store = function(load(), "store");
-    let mut pinned = null_mut();
-    answers!(host_memory::cuMemAllocHost_v2(&mut pinned, 4));
-    let mut own_bytes = vec![0u32; 4].into_boxed_slice();
-    let registered = own_bytes.as_mut_ptr();
-    answers!(host_memory::cuMemHostRegister_v2(registered.cast(), 16, 0));
-    let mut at = 0;
-    answers!(host_memory::cuMemHostGetDevicePointer_v2(
-        &mut at,
-        registered.cast(),
-        0
-    ));
-    for (address, value) in [(pinned as u64, 5u32), (at + 4, 6)] {
-        assert_eq!(
-            launch(
-                store,
-                [1; 3],
-                [1; 3],
-                &[argument(&address), argument(&value)]
-            ),
-            0
-        );
-    }
-    answers!(context::cuCtxSynchronize());
-    // SAFETY: pinned memory of this size.
-    assert_eq!(unsafe { pinned.cast::<u32>().read() }, 5);
-    answers!(host_memory::cuMemHostUnregister(registered.cast()));
-    assert_eq!(own_bytes[..], [0, 6, 0, 0]);
-    // What is no longer registered is no longer reached.
-    let value = 7u32;
-    assert_eq!(
-        launch(store, [1; 3], [1; 3], &[argument(&at), argument(&value)]),
-        0
-    );
-    answers!(context::cuCtxSynchronize(), ILLEGAL_ADDRESS);
-    assert_eq!(own_bytes[0], 0);
-}
-
-#[test]
 fn freed_memory_is_not_there_for_kernels() {
     fresh();
     let store = function(load(), "store");
@@ -226,50 +182,4 @@ fn freed_memory_is_not_there_for_kernels() {
     );
     assert_eq!(launch(store, [1; 3], [1; 3], &arguments), 0);
     answers!(context::cuCtxSynchronize(), ILLEGAL_ADDRESS);
-}
-
-#[test]
-fn registered_memory_at_addresses_of_kernels_has_another_for_the_device() {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    fresh();
-    let store = function(load(), "store");
-    let hint = std::ptr::without_provenance_mut(0x7A00_0000_0000);
-    let (access, flags) = (
-        ProtFlags::READ | ProtFlags::WRITE,
-        MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE,
-    );
-    // SAFETY: new memory, where there is none.
-    let host = unsafe { mmap_anonymous(hint, 4096, access, flags) }.unwrap();
-    answers!(host_memory::cuMemHostRegister_v2(host, 4096, 0));
-    let (mut at, mut back) = (0u64, 0u64);
-    answers!(host_memory::cuMemHostGetDevicePointer_v2(
-        &mut at,
-        host.wrapping_byte_add(8),
-        0
-    ));
-    assert_ne!(at, host as u64 + 8);
-    for (attribute, address) in [(4, at), (4, host as u64 + 8)] {
-        answers!(pointer::cuPointerGetAttribute(
-            (&raw mut back).cast(),
-            attribute,
-            address
-        ));
-        assert_eq!(back, host as u64 + 8);
-    }
-    let value = 77u32;
-    assert_eq!(
-        launch(store, [1; 3], [1; 3], &[argument(&at), argument(&value)]),
-        0
-    );
-    answers!(context::cuCtxSynchronize());
-    // SAFETY: the memory made above.
-    assert_eq!(unsafe { host.cast::<u32>().add(2).read() }, 77);
-    let copied = allocate(4);
-    answers!(copy::cuMemcpyHtoD_v2(copied, host.wrapping_byte_add(8), 4));
-    assert_eq!(download(copied, 4), 77u32.to_le_bytes());
-    answers!(copy::cuMemcpyDtoD_v2(copied, at, 4));
-    answers!(host_memory::cuMemHostUnregister(host));
-    answers!(copy::cuMemcpyDtoD_v2(copied, at, 4), INVALID_VALUE);
-    // What was never registered is not reached, though memory is there.
-    answers!(copy::cuMemcpyDtoD_v2(copied, host as u64, 4), INVALID_VALUE);
 }

@@ -84,7 +84,7 @@ pub(crate) enum Place {
     Shared {
         range: HostRange,
         /// Keeps it.
-        _pages: Arc<Pages>,
+        pages: Arc<Pages>,
     },
     /// Memory of the program's, promised by it until the call returns.
     Program(HostRange),
@@ -166,12 +166,14 @@ impl Place {
                 );
                 // SAFETY: within pages that are kept beside it.
                 let range = unsafe { HostRange::promised(host, len) };
-                Self::Shared {
-                    range,
-                    _pages: pages,
-                }
+                Self::Shared { range, pages }
             }
         })
+    }
+
+    /// Whether it is part of memory that program and device share.
+    pub(crate) fn is_in(&self, whole: &Arc<Pages>) -> bool {
+        matches!(self, Self::Shared { pages, .. } if Arc::ptr_eq(pages, whole))
     }
 
     /// Whether a stream may use it after the call.

@@ -86,7 +86,7 @@ pub(crate) fn register(context: &Context, address: usize, len: usize, flags: u32
     Ok(())
 }
 
-/// Ends what [`make`] or [`register`] made, of one of these origins, at the address where the program knows it, after all work.
+/// Ends what [`make`] or [`register`] made, of one of these origins, at the address where the program knows it, after work that may use it.
 ///
 /// # Errors
 ///
@@ -101,9 +101,15 @@ pub(crate) fn free(address: u64, origins: &[PagesOrigin]) -> Done {
             })
     };
     let piece = found().ok_or(Error::InvalidValue)?;
+    let Owner::Host(pages) = &piece.owner else {
+        return Err(Error::InvalidValue);
+    };
     for context in context::all() {
-        // A context that has failed does nothing with this memory any more.
-        let _ = finish(&context, Until::Empty);
+        let reaches = context.state().queue.reaches(pages);
+        if reaches {
+            // A context that has failed does nothing with this memory any more.
+            let _ = finish(&context, Until::Empty);
+        }
     }
     let mut kept = kept();
     // Another thread may have been as fast, and something else may be there now.

@@ -9,7 +9,7 @@ use crate::api::link::Link;
 use crate::error::Error;
 use crate::event::Event;
 use crate::handle::{Handle, Kind, Table};
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, shared};
 use crate::module::Modules;
 use crate::queue::{Queue, StreamId};
 use crate::settings::Settings;
@@ -166,6 +166,7 @@ impl Context {
             lost: Some(Error::ContextIsDestroyed),
             ..State::default()
         };
+        shared::free_of(self.serial);
     }
 }
 

@@ -416,3 +416,29 @@ fn shared_memory_is_every_contexts() {
     answers!(context::cuCtxSynchronize());
     assert_eq!(download(device, 16), [8; 16]);
 }
+
+#[test]
+fn shared_memory_ends_with_its_context() {
+    let lasting = fresh();
+    let kept = pinned(64);
+    let ending = fresh();
+    let (mut managed, mut own) = (0, vec![0u8; 64]);
+    let lost = pinned(64);
+    answers!(managed::cuMemAllocManaged(&mut managed, 64, 1));
+    answers!(host_memory::cuMemHostRegister_v2(
+        own.as_mut_ptr().cast(),
+        own.len(),
+        0
+    ));
+    answers!(context::cuCtxDestroy_v2(ending));
+    answers!(context::cuCtxSetCurrent(lasting));
+    answers!(host_memory::cuMemFreeHost(lost), INVALID_VALUE);
+    answers!(memory::cuMemFree_v2(managed), INVALID_VALUE);
+    answers!(
+        host_memory::cuMemHostUnregister(own.as_mut_ptr().cast()),
+        NOT_REGISTERED
+    );
+    answers!(host_memory::cuMemFreeHost(kept));
+    answers!(context::cuCtxDestroy_v2(lasting));
+    own[0] = 1;
+}

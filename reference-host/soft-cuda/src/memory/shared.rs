@@ -62,7 +62,7 @@ pub(crate) fn make(
     }
     let pages = Arc::new(Pages::make(len_bytes, origin, flags, context.serial)?);
     let reservation = Reservation::of_host(&pages)?;
-    kept().insert(pages.address(), reservation);
+    keep(context, pages.address(), reservation)?;
     Ok(pages.address())
 }
 
@@ -82,8 +82,21 @@ pub(crate) fn register(context: &Context, address: usize, len: usize, flags: u32
         return Err(Error::InvalidValue);
     }
     let reservation = Reservation::of_host(&pages)?;
-    kept().insert(pages.address(), reservation);
-    Ok(())
+    keep(context, pages.address(), reservation)
+}
+
+/// Ends all that was made or registered in a context, which is gone.
+pub(crate) fn free_of(context: u32) {
+    for piece in space::host_pieces() {
+        let address = piece.host_start();
+        let mut kept = kept();
+        let now = space::find_host(address);
+        if now.is_some_and(|now| now.is_of(context) && now.serial == piece.serial) {
+            let reservation = kept.remove(&address);
+            drop(kept);
+            drop(reservation);
+        }
+    }
 }
 
 /// Ends what [`make`] or [`register`] made, of one of these origins, at the address where the program knows it, after work that may use it.
@@ -119,6 +132,16 @@ pub(crate) fn free(address: u64, origins: &[PagesOrigin]) -> Done {
     let reservation = kept.remove(&address);
     drop(kept);
     reservation.map(drop).ok_or(Error::InvalidValue)
+}
+
+/// Keeps what was made, unless its context ended meanwhile.
+fn keep(context: &Context, address: u64, reservation: Reservation) -> Done {
+    kept().insert(address, reservation);
+    // Whoever ends the context looks for its memory after this fails.
+    context.open().map(|_| ()).inspect_err(|_| {
+        let reservation = kept().remove(&address);
+        drop(reservation);
+    })
 }
 
 /// Number and bytes of what programs made and have not freed; what they registered counts too.

@@ -29,6 +29,14 @@ impl Piece {
             Owner::Host(pages) => pages.address(),
         }
     }
+
+    /// Whether it ends with the context of this number.
+    pub(crate) fn is_of(&self, context: u32) -> bool {
+        match &self.owner {
+            Owner::Context(owner) => *owner == context,
+            Owner::Host(pages) => pages.context == context,
+        }
+    }
 }
 
 /// Where the bytes of a piece are.

@@ -899,3 +899,32 @@ fn no_number_is_followed() {
     answers!(graph::cuGraphCreate(&mut made_graph, 1), INVALID_VALUE);
     answers!(graph::cuGraphCreate(null_mut(), 0), INVALID_VALUE);
 }
+
+#[test]
+fn nodes_that_are_gone_have_no_handles() {
+    fresh();
+    let address = allocate(16);
+    let graph = made();
+    let (gone, kept) = (
+        fill(graph, &[], address, 1, 1),
+        fill(graph, &[], address, 2, 1),
+    );
+    let (mut clone, mut inside) = (CUgraph::default(), CUgraphNode::default());
+    answers!(graph::cuGraphClone(&mut clone, graph));
+    let executable = ready(graph);
+    answers!(graph::cuGraphDestroyNode(gone));
+    for (node, code) in [(gone, INVALID_VALUE), (kept, 0)] {
+        answers!(
+            graph::cuGraphNodeFindInClone(&mut inside, node, clone),
+            code
+        );
+        answers!(graph_exec::cuGraphNodeSetEnabled(executable, node, 1), code);
+    }
+    answers!(graph::cuGraphDestroy(graph));
+    answers!(
+        graph_exec::cuGraphNodeSetEnabled(executable, kept, 1),
+        INVALID_VALUE
+    );
+    launched(executable);
+    answers!(graph::cuGraphDestroy(clone));
+}

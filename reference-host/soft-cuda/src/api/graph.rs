@@ -38,7 +38,13 @@ api! {
 
     /// The node of a clone that stands for one of the original.
     ready fn cuGraphNodeFindInClone(node: *mut CUgraphNode, original: CUgraphNode, clone: CUgraph) {
-        let found = graphs().in_clone(parse_node(original)?, parse_graph(clone)?)?;
+        let found = {
+            let (original, clone) = (parse_node(original)?, parse_graph(clone)?);
+            let graphs = graphs();
+            // A node that is gone has no handle, though its clone remembers it.
+            graphs.node(original)?;
+            graphs.in_clone(original, clone)?
+        };
         // SAFETY: null, or the program's place for a handle.
         unsafe { put(node, node_handle(found)) }
     }

@@ -340,8 +340,11 @@ fn with_step(
     change: impl FnOnce(&mut Step) -> Done,
 ) -> Done {
     let mut graphs = graphs();
+    let node = parse_node(node)?;
+    // The handle of a node that is gone names nothing, though the executable goes on doing its work.
+    graphs.node(node)?;
     let found = graphs.executables.entry_mut(parse_executable(executable)?);
-    let step = found.and_then(|found| found.step_mut(parse_node(node).ok()?));
+    let step = found.and_then(|found| found.step_mut(node));
     change(step.ok_or(Error::InvalidValue)?)
 }
 

@@ -124,8 +124,19 @@ pub(crate) fn current() -> u32 {
 }
 
 /// Has the device take memory from another pool.
-pub(crate) fn set_current(serial: u32) {
-    pools().current = serial;
+///
+/// # Errors
+///
+/// [`Error::InvalidValue`] where it is none, or none any more.
+pub(crate) fn set_current(pool: CUmemoryPool) -> Result<(), Error> {
+    let serial = parse(pool)?;
+    let mut pools = pools();
+    // Looked for again: another thread may have destroyed it since.
+    if pools.table.entry(serial).is_none() {
+        return Err(Error::InvalidValue);
+    }
+    pools.current = serial;
+    Ok(())
 }
 
 /// How many pools programs have made and not destroyed.

@@ -90,7 +90,14 @@ api! {
             return Err(Error::InvalidValue);
         }
         let context = Target::of(stream)?.context;
-        let made = memory::allocate(&context, bytes as u64, Origin::Ordered(crate::pool::current()))?;
+        let made = loop {
+            let pool = crate::pool::current();
+            match memory::allocate(&context, bytes as u64, Origin::Ordered(pool)) {
+                // Another thread has destroyed the pool, and the device has its own again.
+                Err(Error::InvalidValue) if crate::pool::current() != pool => {}
+                done => break done?,
+            }
+        };
         // SAFETY: not null: the program's place for an address.
         unsafe { put(address, made) }
     }

@@ -182,8 +182,7 @@ api! {
     /// Has a device take memory from another pool.
     ready fn cuDeviceSetMemPool(device: CUdevice, pool: CUmemoryPool) {
         device::check(device)?;
-        pool::set_current(pool::parse(pool)?);
-        Ok(())
+        pool::set_current(pool)
     }
 
     /// The pool that a place has of itself.
@@ -206,8 +205,7 @@ api! {
     ready fn cuMemSetMemPool(location: *const CUmemLocation, kind: c_int, pool: CUmemoryPool) {
         // SAFETY: null, or the program's location, of which every bit pattern is a value.
         check_kind(unsafe { take(location) }?, kind)?;
-        pool::set_current(pool::parse(pool)?);
-        Ok(())
+        pool::set_current(pool)
     }
 }
 

@@ -25,6 +25,7 @@ fn main() {
         inside();
         return;
     }
+    every_function_is_called();
     for (threads, sequences) in [(1, 1500), (3, 500)] {
         let own = std::env::current_exe().expect("a test knows its own path");
         let folder = tempfile::tempdir().expect("a folder for the report");
@@ -47,6 +48,23 @@ fn main() {
         assert_eq!(leaked, "soft-cuda: leaked: none\n");
         print!("{words}");
     }
+}
+
+/// The table names what the library exports, but for what answers the same whatever it is given.
+fn every_function_is_called() {
+    let exported = include_str!("../src/api/surface.txt");
+    let exported: Vec<_> = exported
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, chapter)| *chapter != "absent" && !NOT_CALLED.contains(name))
+        .map(|(name, _)| name)
+        .collect();
+    let of_table = |name: &&&str| !CALLS.iter().any(|call| call.name == **name);
+    let missing: Vec<_> = exported.iter().filter(of_table).collect();
+    assert!(missing.is_empty(), "not called at random: {missing:?}");
+    let unknown = CALLS.iter().filter(|call| !exported.contains(&call.name));
+    let unknown: Vec<_> = unknown.map(|call| call.name).collect();
+    assert!(unknown.is_empty(), "not exported: {unknown:?}");
 }
 
 fn inside() {
@@ -81,5 +99,7 @@ fn inside() {
     );
 }
 
+/// These count uses of a context, so that it cannot be told when it ends.
+const NOT_CALLED: &[&str] = &["cuCtxAttach", "cuCtxDetach"];
 /// Says to a process what it is to do, and that it is the inner one.
 const INSIDE: &str = "SOFT_CUDA_RANDOM_CALLS";

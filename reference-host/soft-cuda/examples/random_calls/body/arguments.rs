@@ -16,6 +16,7 @@ use soft_cuda::{
 
 use crate::body::draw::{Draw, HOST_BYTES, Made, SLOT_WORDS};
 use crate::body::sources;
+use crate::body::structures::*;
 use crate::body::world::{Kind, Pinned};
 
 /// Something that a function takes.
@@ -320,7 +321,7 @@ fn filled(draw: &mut Draw, words: &[u32]) -> *mut u32 {
 }
 
 /// A value in memory that the call may read.
-fn stored<T>(draw: &mut Draw, value: T) -> *const T {
+pub(super) fn stored<T>(draw: &mut Draw, value: T) -> *const T {
     const { assert!(size_of::<T>() <= SLOT_WORDS * 8) };
     if draw.bad(12) {
         draw.refuse("no parameters");
@@ -364,7 +365,7 @@ fn frees(draw: &mut Draw) -> u64 {
     address
 }
 
-fn host(draw: &mut Draw, is_written: bool, is_linear: bool) -> *mut c_void {
+pub(super) fn host(draw: &mut Draw, is_written: bool, is_linear: bool) -> *mut c_void {
     if draw.bad(8) {
         return null_mut();
     }
@@ -473,164 +474,6 @@ fn extra(draw: &mut Draw) -> *mut *mut c_void {
         std::ptr::copy_nonoverlapping(list.as_ptr(), place, list.len());
     }
     place.cast()
-}
-
-fn config(draw: &mut Draw) -> *const LaunchConfig {
-    let value = LaunchConfig {
-        grid: [Grid::draw(draw), Grid::draw(draw), 1],
-        block: [Block::draw(draw), Block::draw(draw), 1],
-        dynamic_shared_bytes: Shared::draw(draw),
-        stream: CUstream(draw.handle(Kind::Stream, false)),
-        attributes: null(),
-        attribute_count: if draw.bad(20) { 1 } else { 0 },
-    };
-    stored(draw, value)
-}
-
-fn location(draw: &mut Draw) -> CUmemLocation {
-    CUmemLocation {
-        kind: if draw.bad(4) { draw.rng.i32(0..9) } else { 1 },
-        id: if draw.bad(4) { draw.rng.i32(..) } else { 0 },
-    }
-}
-
-/// One end of a copy of rows: memory type, host address, device address.
-fn end(draw: &mut Draw, is_written: bool) -> (c_uint, usize, u64) {
-    let kind = if draw.bad(8) {
-        draw.one(&[0, 3, 9])
-    } else {
-        draw.one(&[1, 2, 2, 2])
-    };
-    let host = host(draw, is_written, false).expose_provenance();
-    let (address, _) = draw.address();
-    draw.freed_address = false;
-    (kind, host, address)
-}
-
-/// A number in a copy of rows: where memory of the host's is among the ends it must stay small.
-fn small(draw: &mut Draw, is_host: bool, most: usize) -> usize {
-    if !is_host && draw.bad(12) {
-        draw.one(&[1 << 20, 1 << 33, 1 << 62, usize::MAX])
-    } else {
-        draw.rng.usize(0..=most)
-    }
-}
-
-fn copy2(draw: &mut Draw) -> *const CUDA_MEMCPY2D {
-    let (src, dst) = (end(draw, false), end(draw, true));
-    let is_host = src.0 == 1 || dst.0 == 1;
-    let pitch = |draw: &mut Draw| draw.one(&[0, 32, 64]);
-    let value = CUDA_MEMCPY2D {
-        src_x_in_bytes: small(draw, is_host, 8),
-        src_y: small(draw, is_host, 1),
-        src_memory_type: src.0,
-        src_host: src.1,
-        src_device: src.2,
-        src_array: 0,
-        src_pitch: pitch(draw),
-        dst_x_in_bytes: small(draw, is_host, 8),
-        dst_y: small(draw, is_host, 1),
-        dst_memory_type: dst.0,
-        dst_host: dst.1,
-        dst_device: dst.2,
-        dst_array: 0,
-        dst_pitch: pitch(draw),
-        width_in_bytes: small(draw, is_host, 24),
-        height: small(draw, is_host, 3),
-    };
-    stored(draw, value)
-}
-
-pub(super) fn copy3(draw: &mut Draw, is_peer: bool) -> *const CUDA_MEMCPY3D {
-    let (src, dst) = (end(draw, false), end(draw, true));
-    let is_host = src.0 == 1 || dst.0 == 1;
-    let pitch = |draw: &mut Draw| draw.one(&[0, 32, 64]);
-    let context = |draw: &mut Draw| match is_peer {
-        true => CUcontext(draw.handle(Kind::Context, false)),
-        false => CUcontext(0),
-    };
-    let refused = draw.refused;
-    let value = CUDA_MEMCPY3D {
-        src_x_in_bytes: small(draw, is_host, 8),
-        src_y: small(draw, is_host, 1),
-        src_z: small(draw, is_host, 1),
-        src_lod: 0,
-        src_memory_type: src.0,
-        src_host: src.1,
-        src_device: src.2,
-        src_array: 0,
-        src_context: context(draw),
-        src_pitch: pitch(draw),
-        src_height: small(draw, is_host, 3),
-        dst_x_in_bytes: small(draw, is_host, 8),
-        dst_y: small(draw, is_host, 1),
-        dst_z: small(draw, is_host, 1),
-        dst_lod: 0,
-        dst_memory_type: dst.0,
-        dst_host: dst.1,
-        dst_device: dst.2,
-        dst_array: 0,
-        dst_context: context(draw),
-        dst_pitch: pitch(draw),
-        dst_height: small(draw, is_host, 3),
-        width_in_bytes: small(draw, is_host, 24),
-        height: small(draw, is_host, 3),
-        depth: small(draw, is_host, 2),
-    };
-    // A context beside memory of the host's is not looked at.
-    draw.refused = refused;
-    stored(draw, value)
-}
-
-fn kernel_node(draw: &mut Draw) -> CUDA_KERNEL_NODE_PARAMS_v1 {
-    CUDA_KERNEL_NODE_PARAMS_v1 {
-        func: CUfunction(draw.handle(Kind::Function, false)),
-        grid: [Grid::draw(draw), Grid::draw(draw), 1],
-        block: [Block::draw(draw), Block::draw(draw), 1],
-        shared_mem_bytes: Shared::draw(draw),
-        kernel_params: Params::draw(draw),
-        extra: NoExtra::draw(draw),
-    }
-}
-
-fn fill_node(draw: &mut Draw) -> CUDA_MEMSET_NODE_PARAMS {
-    let (dst, _) = draw.address();
-    draw.freed_address = false;
-    CUDA_MEMSET_NODE_PARAMS {
-        dst,
-        pitch: Pitch::draw(draw),
-        value: draw.rng.u32(..),
-        element_size: if draw.bad(6) { 3 } else { draw.one(&[1, 2, 4]) },
-        width: draw.size() / 4,
-        height: Height::draw(draw),
-    }
-}
-
-/// Parameters of a node of any type: those of a fill are given, others are all zeros.
-fn any_node(draw: &mut Draw) -> *const CUgraphNodeParams {
-    let kind = if draw.bad(3) {
-        draw.rng.i32(-1..20)
-    } else {
-        draw.one(&[2, 2, 5])
-    };
-    let mut value = CUgraphNodeParams {
-        kind,
-        reserved0: [0; 3],
-        words: [0; 29],
-        reserved2: 0,
-    };
-    if kind == 2 {
-        let fill = fill_node(draw);
-        // SAFETY: the words have room for these parameters, and any bits are words.
-        unsafe {
-            value
-                .words
-                .as_mut_ptr()
-                .cast::<CUDA_MEMSET_NODE_PARAMS>()
-                .write_unaligned(fill)
-        };
-    }
-    stored(draw, value)
 }
 
 unsafe extern "C" fn plain(_data: *mut c_void) {

@@ -8,6 +8,7 @@ pub(crate) mod draw;
 pub(crate) mod sequence;
 pub(crate) mod shadow;
 pub(crate) mod sources;
+pub(crate) mod structures;
 pub(crate) mod table;
 pub(crate) mod threads;
 pub(crate) mod world;

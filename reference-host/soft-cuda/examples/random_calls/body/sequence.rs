@@ -4,8 +4,12 @@ use std::collections::VecDeque;
 use std::ptr::null_mut;
 
 use fastrand::Rng;
-use soft_cuda::api::{context, graph, graph_exec, host_memory, memory, pointer, pool};
-use soft_cuda::{CUcontext, CUgraph, CUgraphExec, CUmemoryPool, CUresult, Error};
+use soft_cuda::api::{
+    context, graph, graph_exec, host_memory, library, link, memory, pointer, pool,
+};
+use soft_cuda::{
+    CUcontext, CUgraph, CUgraphExec, CUlibrary, CUlinkState, CUmemoryPool, CUresult, Error,
+};
 
 use crate::body::draw::{Arena, Draw, HOST_BYTES, Made, SLOT_WORDS};
 use crate::body::shadow::Shadow;
@@ -70,7 +74,6 @@ impl<'a> Caller<'a> {
     }
 
     fn call_by_name(&mut self, name: &str) -> Result<(), Violation> {
-        // A chapter that the library has not got yet has no functions to begin with.
         match CALLS.iter().position(|call| call.name == name) {
             Some(at) => self.call(at, false),
             None => Err(self.violation(format!("{name} is not in the table"))),
@@ -262,6 +265,16 @@ impl<'a> Caller<'a> {
         }
         // SAFETY: handles are never followed.
         call(unsafe { context::cuCtxDestroy_v2(destroyed) });
+        for bits in own(Kind::Link) {
+            // SAFETY: handles are never followed.
+            call(unsafe { link::cuLinkDestroy(CUlinkState(bits)) });
+            self.world.known().ended(Kind::Link, bits);
+        }
+        for bits in own(Kind::Library) {
+            // SAFETY: handles are never followed.
+            call(unsafe { library::cuLibraryUnload(CUlibrary(bits)) });
+            self.world.known().ended(Kind::Library, bits);
+        }
         for bits in own(Kind::Exec) {
             // SAFETY: handles are never followed.
             call(unsafe { graph_exec::cuGraphExecDestroy(CUgraphExec(bits)) });
@@ -339,6 +352,9 @@ const FIRST: &[&str] = &[
     "cuMemAlloc_v2",
     "cuMemAllocHost_v2",
     "cuMemPoolCreate",
+    "cuLibraryLoadData",
+    "cuLibraryGetKernel",
+    "cuLinkCreate_v2",
     "cuGraphCreate",
     "cuGraphAddEmptyNode",
     "cuGraphAddMemsetNode",

@@ -314,4 +314,61 @@ calls! {
         cuGraphNodeSetEnabled(Exec, Node, Few)
         cuGraphNodeGetEnabled(Exec, Node, Answer)
     }
+    library {
+        cuLibraryLoadData(NewLibrary, Image, NoOptions, NoValues, None0, NoOptions, NoValues, None0)
+        cuLibraryLoadFromFile(NewLibrary, Path, NoOptions, NoValues, None0, NoOptions, NoValues, None0)
+        cuLibraryUnload(EndLibrary)
+        cuLibraryGetKernel(NewKernel, Library, Name)
+        cuLibraryGetKernelCount(Answer, Library)
+        cuLibraryEnumerateKernels(Kernels, Few, Library)
+        cuLibraryGetModule(Answer, Library)
+        cuLibraryGetGlobal(Wanted, Wanted, Library, Variable)
+        cuLibraryGetManaged(Wanted, Wanted, Library, Variable)
+        cuLibraryGetUnifiedFunction(Answer, Library, Name)
+        cuKernelGetFunction(NewFunction, Kernel)
+        cuKernelGetLibrary(Answer, Kernel)
+        cuKernelGetName(Answer, Kernel)
+        cuKernelGetAttribute(Answer, EnumInt, Kernel, Device)
+        cuKernelSetAttribute(EnumInt, Number, Kernel, Device)
+        cuKernelSetCacheConfig(Kernel, Enum, Device)
+        cuKernelGetParamInfo(Kernel, Index, Answer, Wanted)
+        cuKernelGetParamCount(Kernel, Answer)
+    }
+    link {
+        cuLinkCreate_v2(Two, LogOptions, LogValues, NewLink)
+        cuLinkCreate(Two, LogOptions, LogValues, NewLink)
+        cuLinkAddData_v2(Link, DataKind, Data, DataSize, Name, None0, NoOptions, NoValues)
+        cuLinkAddData(Link, DataKind, Data, DataSize, Name, None0, NoOptions, NoValues)
+        cuLinkAddFile_v2(Link, DataKind, Path, None0, NoOptions, NoValues)
+        cuLinkAddFile(Link, DataKind, Path, None0, NoOptions, NoValues)
+        cuLinkComplete(Link, Answer, Wanted)
+        cuLinkDestroy(EndLink)
+    }
+    discovery {
+        cuGetProcAddress_v2(Symbol, Answer, Version, LongFlags, Wanted)
+        cuGetProcAddress(Symbol, Answer, Version, LongFlags)
+    }
+    occupancy {
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(Answer, Function, Number, Size)
+        cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(Answer, Function, Number, Size, Flags)
+        cuOccupancyMaxPotentialBlockSize(Answer, Answer, Function, SharedOf, Size, Number)
+        cuOccupancyMaxPotentialBlockSizeWithFlags(Answer, Answer, Function, SharedOf, Size, Number, Flags)
+        cuOccupancyAvailableDynamicSMemPerBlock(Answer, Function, Number, Number)
+        cuOccupancyMaxPotentialClusterSize(Answer, Function, Config)
+        cuOccupancyMaxActiveClusters(Answer, Function, Config)
+    }
+    stream_attribute {
+        cuStreamGetAttribute(Stream, Enum, Answer)
+        cuStreamSetAttribute(Stream, Enum, Zeros)
+        cuStreamCopyAttributes(Stream, Stream)
+        cuStreamIsCapturing(Stream, Answer)
+        cuStreamGetCaptureInfo_v2(Stream, Answer, Wanted, Wanted, Wanted, Wanted)
+        cuStreamGetCaptureInfo_v3(Stream, Answer, Wanted, Wanted, Wanted, Wanted, Wanted)
+        cuThreadExchangeStreamCaptureMode(Answer)
+    }
+    profiler {
+        cuProfilerInitialize(Path, Path, Enum)
+        cuProfilerStart()
+        cuProfilerStop()
+    }
 }

@@ -19,7 +19,6 @@ mod driver;
 mod error;
 mod forward;
 mod kernels;
-mod shim;
 mod windows;
 
 use std::time::Duration;

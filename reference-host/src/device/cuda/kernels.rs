@@ -4,8 +4,8 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use super::shim::Signature;
 use cust::sys::{CUdeviceptr, CUfunction, CUmodule, CUstream};
+use soft_gpu::Signature;
 
 use super::CudaDevice;
 use super::context::OwnContext;
@@ -321,8 +321,9 @@ impl CudaKernel {
         let waited = wait(stream, watchdog);
         launched.map_err(Stop::Refused)?;
         waited?;
-        let written = layout.written(args, self.signature.written());
-        for piece in &written {
+        let mut copies = false;
+        for piece in layout.written(args, self.signature.written()) {
+            copies = true;
             let bytes = guest_range(&piece.guest)
                 .and_then(|range| memory.get_mut(range))
                 .ok_or(Stop::Never(BROKEN))?;
@@ -337,7 +338,7 @@ impl CudaKernel {
             }
             .map_err(Stop::Failed)?;
         }
-        if !written.is_empty() {
+        if copies {
             wait(stream, watchdog)?;
         }
         windows.trim();

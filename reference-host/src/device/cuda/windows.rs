@@ -6,7 +6,7 @@ use cust::sys::CUdeviceptr;
 use smallvec::SmallVec;
 
 use crate::argv::{Arg, Window};
-use crate::device::arguments::{Windows, merged};
+use crate::device::arguments::merged;
 
 /// A place in device memory for everything that the windows of a launch cover.
 ///
@@ -59,21 +59,22 @@ impl Layout {
         self.place(window).map_or(0, |at| base.saturating_add(at))
     }
 
-    /// What is to be copied back of the windows that may be written: guest memory, and where it lies in the whole.
-    pub(super) fn written(&self, args: &[Arg], written: &[bool]) -> SmallVec<[Piece; 16]> {
-        let args: SmallVec<[Arg; 16]> = args
-            .iter()
-            .zip(written)
-            .filter_map(|(arg, written)| written.then_some(*arg))
-            .collect();
-        let windows: Windows = merged(&args);
-        windows
-            .into_iter()
-            .filter_map(|guest| {
-                let at = self.at(guest.start)?;
-                Some(Piece { guest, at })
+    /// What is to be copied back: the pieces that hold a window which may be written.
+    ///
+    /// The whole piece: where windows overlap, an address that was passed for one of them can reach all.
+    pub(super) fn written<'l>(
+        &'l self,
+        args: &'l [Arg],
+        written: &'l [bool],
+    ) -> impl Iterator<Item = &'l Piece> {
+        self.pieces.iter().filter(move |piece| {
+            args.iter().zip(written).any(|(arg, written)| match arg {
+                Arg::Ptr(window) => {
+                    *written && window.len > 0 && piece.guest.contains(&window.offset.into())
+                }
+                _ => false,
             })
-            .collect()
+        })
     }
 
     fn place(&self, window: Window) -> Option<u64> {
@@ -140,18 +141,12 @@ mod tests {
         let layout = Layout::new(&args);
         let back = |written: &[bool]| -> Vec<_> {
             let pieces = layout.written(&args, written);
-            pieces
-                .into_iter()
-                .map(|piece| (piece.guest, piece.at))
-                .collect()
+            pieces.map(|piece| piece.guest.clone()).collect()
         };
-        let start = layout.pieces()[0].at;
         assert_eq!(back(&[false; 4]), []);
-        assert_eq!(back(&[false, true, false, true]), [(32..96, start + 32)]);
-        assert_eq!(
-            back(&[true; 4]),
-            [(0..96, start), (512..520, layout.pieces()[1].at)]
-        );
+        assert_eq!(back(&[false, true, false, true]), [0..96]);
+        assert_eq!(back(&[false, false, true, false]), [512..520]);
+        assert_eq!(back(&[true; 4]), [0..96, 512..520]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ const FORMS: &[&str] = &[
     "add.u64 D0, D1, O;",
     "add.u64 D0, D1, D2;",
     "sub.u64 D0, D1, D2;",
+    // What is loaded, by way of an address that comes to nothing.
+    "ld.global.u64 D2, [D1+O]; sub.u64 D0, D1, D1; add.u64 D0, D0, D2;",
+    "ld.global.v2.u32 {R0, R1}, [D1+O]; mov.b64 D2, {R0, R1}; sub.u64 D0, D1, D1; add.u64 D0, D0, D2;",
     "xor.b64 D0, D1, D2;",
     "or.b64 D0, D1, D2;",
     "and.b64 D0, D1, -16;",

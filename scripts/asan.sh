@@ -47,10 +47,11 @@ runtime=$(gcc -print-file-name=libasan.so)
 [[ -e $runtime ]] || { echo 'gcc has no libasan.so' >&2; exit 2; }
 mkdir -p "$target/cuda"
 cp "$built/libsoft_cuda.so" "$target/cuda/libcuda.so.1"
-# Guests trap by signals, which are the engine's own to handle; leaks would be those of the ordinary program.
+# Guests trap by signals, which are the engine's own to handle; leaks would be those of the ordinary program. Some cases take
+# long like this, and a case that ran out of time would be an error.
 ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:exitcode=99 \
   LD_PRELOAD=$(realpath "$runtime") LD_LIBRARY_PATH=$target/cuda SOFT_CUDA_LEAKS=$leaks SOFT_CUDA_INSTRUCTION_BUDGET=20000000 \
-  "${CARGO_TARGET_DIR:-$PWD/target}/release/wasi-cuda-conformance" run --runtime reference:cuda || status=1
+  "${CARGO_TARGET_DIR:-$PWD/target}/release/wasi-cuda-conformance" run --runtime reference:cuda --timeout 60 || status=1
 cat "$leaks"
 grep -qx 'soft-cuda: leaked: none' "$leaks" || status=1
 exit "$status"

@@ -3,6 +3,12 @@
 //!
 //! soft-cuda lets calls fail, by its environment; so each run of the scenario is a process of its own, this program with another argument.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program: it reports to whoever runs it"
+)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -100,15 +100,20 @@ pub trait Buffer: fmt::Debug + Send + Sync {
 
 /// Assembles `ptx` as the software GPU does and finds `entry`.
 fn assemble(ptx: &[u8], entry: &str) -> Result<(Module, Entry), DeviceError> {
-    let module = Module::load(ptx).map_err(|error| match error.cause {
-        PtxErrorCause::Unsupported(_) => DeviceError::UnsupportedPtx(Box::new(error)),
-        _ => DeviceError::MalformedPtx(Box::new(error)),
-    })?;
+    let module = Module::load(ptx).map_err(refused)?;
     let found = module
         .entry(entry)
         .cloned()
         .ok_or_else(|| DeviceError::NoSuchEntry(entry.into()))?;
     Ok((module, found))
+}
+
+/// What is good PTX, and only beyond the software GPU, is not the guest's mistake.
+fn refused(error: PtxError) -> DeviceError {
+    match error.cause {
+        PtxErrorCause::Unsupported(_) => DeviceError::UnsupportedPtx(Box::new(error)),
+        _ => DeviceError::MalformedPtx(Box::new(error)),
+    }
 }
 
 /// The assembler's words, or the driver's code where it said nothing.

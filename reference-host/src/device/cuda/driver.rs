@@ -59,10 +59,10 @@ functions! {
     fn mem_alloc = cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);
     fn mem_free = cuMemFree_v2(address: CUdeviceptr);
     fn memset = cuMemsetD8_v2(to: CUdeviceptr, byte: u8, count: usize);
+    fn memset_async = cuMemsetD8Async(to: CUdeviceptr, byte: u8, count: usize, stream: CUstream);
     fn copy_to_device = cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize);
     fn copy_from_device = cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize);
     fn copy_to_device_async = cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
-    fn copy_from_device_async = cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
 }
 
 unsafe extern "C" {

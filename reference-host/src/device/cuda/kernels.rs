@@ -13,7 +13,7 @@ use super::driver::{self, DriverError, code};
 use super::windows::Layout;
 use crate::argv::Arg;
 use crate::device::arguments::{param_buffer, param_sizes};
-use crate::device::{Buffer, Context, DeviceError, Kernel, Shape};
+use crate::device::{Buffer, Context, DeviceError, Kernel, Shape, refused};
 use crate::sync::{Arc, Mutex, Ordering};
 
 /// What one instance has of a GPU: a context for its kernels, made when the first one is loaded and again after each fault.
@@ -74,8 +74,7 @@ impl KernelContext {
 impl Context for KernelContext {
     fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         // What is not PTX never reaches the driver, which would take other images too; and without the parameters' sizes no argument could be checked.
-        let signature = Signature::of(ptx, entry)
-            .map_err(|error| DeviceError::MalformedPtx(Box::new(error)))?;
+        let signature = Signature::of(ptx, entry).map_err(refused)?;
         let missing = || DeviceError::NoSuchEntry(entry.into());
         let signature = signature.ok_or_else(missing)?;
         let name = CString::new(entry).map_err(|_| missing())?;
@@ -151,7 +150,10 @@ struct WindowMemory {
 
 impl WindowMemory {
     /// Makes room for so many bytes; the context is current.
-    fn reserve(&mut self, len_bytes: u64) -> Result<CUdeviceptr, DriverError> {
+    ///
+    /// New memory is cleared first: a kernel may read beyond its windows as far as the allocation goes, and the driver promises nothing about what was
+    /// there, be it another guest's.
+    fn reserve(&mut self, len_bytes: u64, stream: CUstream) -> Result<CUdeviceptr, DriverError> {
         if len_bytes > self.len_bytes {
             self.release();
             let len_bytes = len_bytes.max(LEAST_WINDOW_BYTES);
@@ -160,6 +162,12 @@ impl WindowMemory {
             // SAFETY: the field is the place for an address.
             unsafe { driver::mem_alloc(&mut self.address, bytes) }?;
             self.len_bytes = len_bytes;
+            // SAFETY: all of the new allocation, and nothing else.
+            let cleared = unsafe { driver::memset_async(self.address, 0, bytes, stream) };
+            if let Err(error) = cleared {
+                self.release();
+                return Err(error);
+            }
         }
         Ok(self.address)
     }
@@ -204,6 +212,8 @@ struct Loaded {
     live: Arc<Live>,
     module: CUmodule,
     function: CUfunction,
+    /// What launches have asked for so far.
+    dynamic_shared_bytes: u32,
 }
 
 // SAFETY: the driver allows modules and functions to be used on any thread.
@@ -242,6 +252,7 @@ impl CudaKernel {
             live: Arc::clone(live),
             module,
             function: ptr::null_mut(),
+            dynamic_shared_bytes: 0,
         };
         let entered = live.context.enter()?;
         // SAFETY: `function` is the place for a handle, and the name ends with a zero.
@@ -258,6 +269,24 @@ impl CudaKernel {
         Ok(Function(loaded.insert(made).function))
     }
 
+    /// Lets the kernel have so much dynamic shared memory. How much it may have without asking depends on how much it declares itself, which only the
+    /// driver knows.
+    fn allow_shared(&self, function: Function, bytes: u32) -> Result<(), Stop> {
+        let mut loaded = self.loaded.lock();
+        let Some(loaded) = loaded.as_mut() else {
+            return Err(Stop::Never(UNLOADED));
+        };
+        if bytes <= loaded.dynamic_shared_bytes {
+            return Ok(());
+        }
+        let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is live; any value may be passed.
+        unsafe { driver::function_set_attribute(function.0, MAX_DYNAMIC_SHARED_BYTES, value) }
+            .map_err(Stop::Refused)?;
+        loaded.dynamic_shared_bytes = bytes;
+        Ok(())
+    }
+
     /// Runs the kernel to its end; its context is current.
     fn run(
         &self,
@@ -271,7 +300,9 @@ impl CudaKernel {
         let watchdog = self.owner.device.watchdog;
         let mut windows = live.windows.lock();
         let layout = Layout::new(args);
-        let base = windows.reserve(layout.len_bytes).map_err(Stop::Refused)?;
+        let base = windows
+            .reserve(layout.len_bytes, stream)
+            .map_err(Stop::Refused)?;
         let params = param_buffer(self.signature.params(), args, |window| {
             layout.address(base, window)
         })
@@ -282,7 +313,7 @@ impl CudaKernel {
             let from = params.get(at..).ok_or(Stop::Never(BROKEN))?;
             pointers.push(from.as_ptr().cast_mut().cast());
         }
-        function.allow_shared(shape.dynamic_shared_bytes)?;
+        self.allow_shared(function, shape.dynamic_shared_bytes)?;
         for piece in layout.pieces() {
             let bytes = guest_range(&piece.guest)
                 .and_then(|range| memory.get(range))
@@ -321,25 +352,20 @@ impl CudaKernel {
         let waited = wait(stream, watchdog);
         launched.map_err(Stop::Refused)?;
         waited?;
-        let mut copies = false;
         for piece in layout.written(args, self.signature.written()) {
-            copies = true;
             let bytes = guest_range(&piece.guest)
                 .and_then(|range| memory.get_mut(range))
                 .ok_or(Stop::Never(BROKEN))?;
-            // SAFETY: the piece lies within what was reserved, and the target stays borrowed until the stream has been waited for.
+            // Nothing is outstanding, and this copy waits for itself: no watchdog may leave while a device writes to guest memory.
+            // SAFETY: the piece lies within what was reserved, and the target is borrowed for writing.
             unsafe {
-                driver::copy_from_device_async(
+                driver::copy_from_device(
                     bytes.as_mut_ptr().cast(),
                     base.saturating_add(piece.at),
                     bytes.len(),
-                    stream,
                 )
             }
             .map_err(Stop::Failed)?;
-        }
-        if copies {
-            wait(stream, watchdog)?;
         }
         windows.trim();
         Ok(())
@@ -375,6 +401,7 @@ enum Stop {
 
 const BROKEN: DeviceError =
     DeviceError::Internal("a window outside guest memory reached the device");
+const UNLOADED: DeviceError = DeviceError::Internal("a kernel is launched that is not loaded");
 
 /// Why a context with a kernel that does not end is given up, in the driver's terms.
 const ENDLESS: DriverError = DriverError::unnamed("cuStreamQuery", code::NOT_READY);
@@ -401,7 +428,8 @@ fn wait(stream: CUstream, limit: Duration) -> Result<(), Stop> {
             return Err(Stop::Endless);
         }
         if waited > WITHOUT_PAUSE {
-            std::thread::sleep((waited / 16).min(LONGEST_PAUSE));
+            let pause = waited.checked_div(16).unwrap_or(LONGEST_PAUSE);
+            std::thread::sleep(pause.min(LONGEST_PAUSE));
         } else {
             std::hint::spin_loop();
         }
@@ -415,23 +443,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 #[derive(Clone, Copy)]
 struct Function(CUfunction);
 
-impl Function {
-    /// Lets the kernel have so much dynamic shared memory, where that has to be asked for.
-    fn allow_shared(self, bytes: u32) -> Result<(), Stop> {
-        let Ok(bytes) = i32::try_from(bytes) else {
-            return Err(Stop::Never(BROKEN));
-        };
-        if bytes <= UNASKED_SHARED_BYTES {
-            return Ok(());
-        }
-        // SAFETY: the function is live; any value may be passed.
-        unsafe { driver::function_set_attribute(self.0, MAX_DYNAMIC_SHARED_BYTES, bytes) }
-            .map_err(Stop::Refused)
-    }
-}
-
-/// What every kernel may have.
-const UNASKED_SHARED_BYTES: i32 = 48 << 10;
 /// The attribute's number.
 const MAX_DYNAMIC_SHARED_BYTES: u32 = 8;
 

@@ -1,5 +1,6 @@
 //! Tests that run in a process of their own.
 
+use std::panic;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -14,6 +15,12 @@ use tempfile::TempDir;
 )]
 pub(crate) fn run(name: &str, environment: &[(&str, &str)], scenario: impl FnOnce()) -> Traced {
     if std::env::var_os(MARK).is_some() {
+        // What a failure leaves is not dropped: a driver that never answers would keep it for ever.
+        let tell = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            tell(info);
+            std::process::exit(1);
+        }));
         scenario();
         // Threads that wait for kernels without an end would keep the process.
         println!("{DONE}");

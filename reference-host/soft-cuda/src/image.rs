@@ -1,13 +1,15 @@
 //! What the loaders are given: PTX text, images that the linker made, and machine code, which this device does not run.
 
+use std::borrow::Cow;
+
 use soft_gpu::{LoadAtError, PtxError, PtxErrorCause, SemanticError};
 
 use crate::error::Error;
 
 /// The sources of a module, one or several that were linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Image {
-    pub(crate) sources: Vec<Box<[u8]>>,
+pub(crate) struct Image<'i> {
+    pub(crate) sources: Vec<Cow<'i, [u8]>>,
 }
 
 /// Why an image is refused: the code, and what the compiler's log says.
@@ -17,16 +19,26 @@ pub(crate) struct Refusal {
     pub(crate) log: String,
 }
 
-impl Image {
+impl<'i> Image<'i> {
+    /// The same, to be kept.
+    pub(crate) fn into_owned(self) -> Image<'static> {
+        let sources = self.sources.into_iter();
+        Image {
+            sources: sources
+                .map(|source| Cow::Owned(source.into_owned()))
+                .collect(),
+        }
+    }
+
     /// An image that is one source.
     ///
     /// # Errors
     ///
     /// The bytes are no text, but machine code or something else that cannot be loaded.
-    pub(crate) fn of_text(text: &[u8]) -> Result<Self, Refusal> {
+    pub(crate) fn of_text(text: &'i [u8]) -> Result<Self, Refusal> {
         match kind(text) {
             Content::Text => Ok(Self {
-                sources: vec![text.into()],
+                sources: vec![Cow::Borrowed(text)],
             }),
             Content::MachineCode => Err(Refusal::plain(
                 Error::NoBinaryForGpu,
@@ -71,13 +83,13 @@ impl Image {
     /// # Errors
     ///
     /// They are not such bytes, or not all of them.
-    pub(crate) fn of_linked(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub(crate) fn of_linked(bytes: &'i [u8]) -> Result<Self, Refusal> {
         Self::parse(bytes).ok_or_else(|| {
             Refusal::plain(Error::InvalidImage, "the linker's image has been damaged")
         })
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    fn parse(bytes: &'i [u8]) -> Option<Self> {
         let (header, mut body) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         if Self::linked_bytes(header)? != bytes.len() {
             return None;
@@ -87,7 +99,7 @@ impl Image {
             let (length, rest) = body.split_first_chunk::<8>()?;
             let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
             let (source, rest) = rest.split_at_checked(length)?;
-            sources.push(source.into());
+            sources.push(Cow::Borrowed(source));
             body = rest;
         }
         Some(Self { sources })

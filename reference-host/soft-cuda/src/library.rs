@@ -18,10 +18,10 @@ use crate::types::{CUkernel, CUlibrary};
 /// # Errors
 ///
 /// The image is refused.
-pub(crate) fn load(image: Image) -> Result<CUlibrary, Refusal> {
+pub(crate) fn load(image: Image<'_>) -> Result<CUlibrary, Refusal> {
     let code = Prepared::of(&image)?.into_code();
     let library = Library {
-        image: Arc::new(image),
+        image: Arc::new(image.into_owned()),
         code,
         kernels: BTreeMap::new(),
         modules: BTreeMap::new(),
@@ -231,7 +231,7 @@ pub(crate) fn count() -> usize {
 /// A loaded library.
 #[derive(Debug)]
 struct Library {
-    image: Arc<Image>,
+    image: Arc<Image<'static>>,
     /// Compiled once more than for the contexts, to ask about kernels.
     code: Vec<Arc<soft_gpu::Module>>,
     /// The kernels that have handles, by place.

@@ -1,5 +1,6 @@
 //! The linker: several sources become one image.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::error::Error;
@@ -10,7 +11,7 @@ use crate::module::Prepared;
 #[derive(Debug, Default)]
 pub(crate) struct Linker {
     sources: Vec<Box<[u8]>>,
-    image: Option<Image>,
+    image: Option<Image<'static>>,
 }
 
 impl Linker {
@@ -19,7 +20,7 @@ impl Linker {
     /// # Errors
     ///
     /// One does not compile, unless it declares what another may define; or the image has been made.
-    pub(crate) fn add(&mut self, image: Image) -> Result<(), Refusal> {
+    pub(crate) fn add(&mut self, image: Image<'_>) -> Result<(), Refusal> {
         if self.image.is_some() {
             return Err(Refusal::plain(
                 Error::InvalidValue,
@@ -28,14 +29,16 @@ impl Linker {
         }
         for source in &image.sources {
             let alone = Image {
-                sources: vec![source.clone()],
+                sources: vec![Cow::Borrowed(&**source)],
             };
             match Prepared::of(&alone) {
                 Err(refusal) if !declares(source) => return Err(refusal),
                 _ => {}
             }
         }
-        self.sources.extend(image.sources);
+        let sources = image.sources.into_iter();
+        self.sources
+            .extend(sources.map(|source| source.into_owned().into_boxed_slice()));
         Ok(())
     }
 
@@ -44,7 +47,7 @@ impl Linker {
     /// # Errors
     ///
     /// There are no sources, two define the same, or one uses what none defines.
-    pub(crate) fn complete(&mut self) -> Result<&Image, Refusal> {
+    pub(crate) fn complete(&mut self) -> Result<&Image<'static>, Refusal> {
         let image = match self.image.take() {
             Some(image) => image,
             None => self.link()?,
@@ -52,20 +55,24 @@ impl Linker {
         Ok(self.image.insert(image))
     }
 
-    fn link(&self) -> Result<Image, Refusal> {
+    fn link(&self) -> Result<Image<'static>, Refusal> {
         if self.sources.is_empty() {
             return Err(Refusal::plain(Error::InvalidImage, "nothing to link"));
         }
         let side_by_side = Image {
-            sources: self.sources.clone(),
+            sources: self
+                .sources
+                .iter()
+                .map(|source| Cow::Borrowed(&**source))
+                .collect(),
         };
         // Sources that know nothing of each other keep names of their own.
         if !self.sources.iter().any(|source| declares(source)) {
             Prepared::of(&side_by_side)?;
-            return Ok(side_by_side);
+            return Ok(side_by_side.into_owned());
         }
         let together = Image {
-            sources: vec![together(&self.sources)],
+            sources: vec![Cow::Owned(together(&self.sources).into_vec())],
         };
         Prepared::of(&together)?;
         Ok(together)

@@ -95,7 +95,7 @@ impl Prepared {
     /// # Errors
     ///
     /// The first source that is refused, or a name that two of them define.
-    pub(crate) fn of(image: &Image) -> Result<Self, Refusal> {
+    pub(crate) fn of(image: &Image<'_>) -> Result<Self, Refusal> {
         let mut parts = Vec::new();
         for source in &image.sources {
             let place = Place::take()

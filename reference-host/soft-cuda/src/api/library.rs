@@ -270,10 +270,10 @@ fn handle_of(kernel: CUkernel) -> Result<CUfunction, Error> {
 /// # Safety
 ///
 /// `library` is good for a write, and `jit` was read by the same call.
-unsafe fn load(
+unsafe fn load<'i>(
     library: *mut CUlibrary,
     jit: &Jit,
-    image: impl FnOnce() -> Result<Image, Refusal>,
+    image: impl FnOnce() -> Result<Image<'i>, Refusal>,
 ) -> Done {
     let begin = Instant::now();
     let loaded = jit.options.target().and_then(|()| library::load(image()?));

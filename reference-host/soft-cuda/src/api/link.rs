@@ -255,7 +255,7 @@ fn check_kind(kind: c_uint) -> Done {
 }
 
 /// The image in data of a kind.
-fn image(kind: c_uint, data: &[u8]) -> Result<Image, Refusal> {
+fn image(kind: c_uint, data: &[u8]) -> Result<Image<'_>, Refusal> {
     if kind == PTX {
         let end = data.iter().position(|byte| *byte == 0);
         let text = data.get(..end.unwrap_or(data.len())).unwrap_or(data);

@@ -148,7 +148,7 @@ pub(crate) fn find(module: CUmodule) -> Result<(std::sync::Arc<Context>, u32), E
 /// # Errors
 ///
 /// The file cannot be read, or is none that can be loaded.
-pub(crate) fn image_of_file(path: &[u8]) -> Result<Image, Refusal> {
+pub(crate) fn image_of_file(path: &[u8]) -> Result<Image<'static>, Refusal> {
     let mut bytes = std::fs::read(OsStr::from_bytes(path)).map_err(|error| {
         let code = match error.kind() {
             std::io::ErrorKind::OutOfMemory => Error::OutOfMemory,
@@ -157,7 +157,7 @@ pub(crate) fn image_of_file(path: &[u8]) -> Result<Image, Refusal> {
         Refusal::plain(code, &format!("the file cannot be read: {error}"))
     })?;
     if Image::is_linked(&bytes) {
-        return Image::of_linked(&bytes);
+        return Image::of_linked(&bytes).map(Image::into_owned);
     }
     // Text in memory ends at its first zero, and so it does here.
     if let Some(end) = bytes.iter().position(|byte| *byte == 0)
@@ -165,7 +165,7 @@ pub(crate) fn image_of_file(path: &[u8]) -> Result<Image, Refusal> {
     {
         bytes.truncate(end);
     }
-    Image::of_text(&bytes)
+    Image::of_text(&bytes).map(Image::into_owned)
 }
 
 /// The image at `image`.
@@ -176,8 +176,9 @@ pub(crate) fn image_of_file(path: &[u8]) -> Result<Image, Refusal> {
 ///
 /// # Safety
 ///
-/// `image` is null, or points to a string with an end or to an image that says its own length.
-pub(crate) unsafe fn image_at(image: *const c_void) -> Result<Image, Refusal> {
+/// `image` is null, or points to a string with an end or to an image that says its own length, which stays as it is while the
+/// result is used.
+pub(crate) unsafe fn image_at<'i>(image: *const c_void) -> Result<Image<'i>, Refusal> {
     // SAFETY: null, or a string or image: at least one byte either way.
     let first = unsafe { take(image.cast::<u8>()) };
     let first = first.map_err(|error| Refusal::plain(error, "there is no image"))?;
@@ -203,7 +204,7 @@ pub(crate) unsafe fn image_at(image: *const c_void) -> Result<Image, Refusal> {
         return Image::of_text(unsafe { std::ffi::CStr::from_ptr(image.cast()) }.to_bytes());
     }
     // Machine code and the like is told by its start; how long it is does not matter.
-    Image::of_text(header.get(..known).unwrap_or_default())
+    Image::of_text(header.get(..known).unwrap_or_default()).map(Image::into_owned)
 }
 
 /// Loads what is at `image` and reports as `jit` asks.

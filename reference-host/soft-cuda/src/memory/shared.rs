@@ -13,13 +13,20 @@ use crate::queue::{Until, finish};
 /// Memory that program and device share, held for a kernel to work on.
 pub(crate) struct SharedMemory {
     pieces: Vec<(u64, Arc<Pages>)>,
-    _exclusive: MutexGuard<'static, ()>,
+    /// Nobody needs to wait for those who hold nothing: kernels of several contexts then run at the same time.
+    _exclusive: Option<MutexGuard<'static, ()>>,
 }
 
 impl SharedMemory {
     /// All there is now. Whoever else wants it waits.
     pub(crate) fn hold() -> Self {
         static EXCLUSIVE: Mutex<()> = Mutex::new(());
+        if space::host_pieces().is_empty() {
+            return Self {
+                pieces: Vec::new(),
+                _exclusive: None,
+            };
+        }
         let exclusive = EXCLUSIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let pages = |piece: Piece| match piece.owner {
             Owner::Host(pages) => Some((piece.start, pages)),
@@ -27,7 +34,7 @@ impl SharedMemory {
         };
         Self {
             pieces: space::host_pieces().into_iter().filter_map(pages).collect(),
-            _exclusive: exclusive,
+            _exclusive: Some(exclusive),
         }
     }
 
@@ -38,7 +45,7 @@ impl SharedMemory {
     /// Never: pieces do not overlap, and none is at addresses where kernels see other things.
     pub(crate) fn map<'m>(&'m mut self, memory: &mut soft_gpu::Memory<'m>) -> Done {
         for (start, pages) in &mut self.pieces {
-            // SAFETY: only this function makes slices of shared memory, and only one value of this type is there at a time.
+            // SAFETY: only this function makes slices of shared memory, and only one value of this type that has any is there at a time.
             let bytes = unsafe { pages.bytes() };
             memory.map(*start, bytes).map_err(|_| Error::OutOfMemory)?;
         }

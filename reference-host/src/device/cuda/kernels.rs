@@ -78,8 +78,10 @@ impl Context for KernelContext {
         let missing = || DeviceError::NoSuchEntry(entry.into());
         let signature = signature.ok_or_else(missing)?;
         let name = CString::new(entry).map_err(|_| missing())?;
-        let mut image = Vec::with_capacity(ptx.len().saturating_add(1));
-        image.extend_from_slice(ptx);
+        // Blanks at the end mean nothing, and need not be kept.
+        let text = ptx.trim_ascii_end();
+        let mut image = Vec::with_capacity(text.len().saturating_add(1));
+        image.extend_from_slice(text);
         image.push(0);
         let kernel = CudaKernel {
             owner: self.clone(),

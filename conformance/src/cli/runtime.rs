@@ -18,8 +18,7 @@ pub(super) struct RuntimeArguments {
     /// - reference:soft      the reference host with the software GPU (profile device)
     /// - reference:none      the reference host without a device (profile no-device)
     /// - reference:disabled  the reference host without the capability (profile disabled)
-    /// - reference:cuda      the reference host with an NVIDIA GPU, the first or, as reference:cuda:1, the second
-    ///                       (profile device; in builds with the feature `cuda`)
+    /// - reference:cuda      the reference host with an NVIDIA GPU (profile device), reference:cuda:1 for the second; feature `cuda`
     /// - deviant:NAME        the reference host with one mistake, to see what catches it; `list --deviants` prints the names
     #[arg(
         long,

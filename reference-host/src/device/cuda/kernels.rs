@@ -33,12 +33,12 @@ impl KernelContext {
 
     /// The context, made now if there is none.
     fn live(&self) -> Result<Arc<Live>, DeviceError> {
+        if !self.device.gpu.has_room() {
+            return Err(DeviceError::Occupied(super::MAX_ABANDONED));
+        }
         let mut live = self.live.lock();
         if let Some(live) = live.as_ref().filter(|live| !live.context.is_lost()) {
             return Ok(Arc::clone(live));
-        }
-        if !self.device.gpu.has_room() {
-            return Err(DeviceError::Occupied(super::MAX_ABANDONED));
         }
         // The last one's modules go before its successor's come.
         *live = None;

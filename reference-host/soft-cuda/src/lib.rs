@@ -1,9 +1,9 @@
 //! A `libcuda.so.1` for machines that have none: the CUDA driver API over the software GPU.
 //!
-//! A call enters in [`api`], a file for each chapter of the driver API; [`call`](crate::call) wraps each one: fault injection, initialisation,
-//! panics. Handles are numbers that are looked up and never followed ([`handle`](crate::handle)), so that a dangling one is an error and not a
-//! crash. A [`context`](crate::context) owns everything: memory ([`memory`](crate::memory)), modules, streams, events. Work is put in one queue
-//! a context ([`queue`](crate::queue)) and carried out, in the order of the calls, when somebody waits for it: what a program does not wait for
+//! A call enters in [`api`], a file for each chapter of the driver API; `call` wraps each one: fault injection, initialisation,
+//! panics. Handles are numbers that are looked up and never followed (`handle`), so that a dangling one is an error and not a
+//! crash. A `context` owns everything: memory (`memory`), modules, streams, events. Work is put in one queue
+//! a context (`queue`) and carried out, in the order of the calls, when somebody waits for it: what a program does not wait for
 //! it does not see.
 //!
 //! The names, codes and handle rules are those of the CUDA driver API; what is not there answers `CUDA_ERROR_NOT_SUPPORTED`.

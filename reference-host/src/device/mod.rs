@@ -30,7 +30,7 @@ pub trait Device: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether a buffer takes no memory before its first write. [`Device::alloc`] may then be called for a buffer
+    /// Whether a buffer takes no memory before its first write. [`Context::alloc`] may then be called for a buffer
     /// that is over a cap and thrown away at once.
     fn allocates_on_write(&self) -> bool {
         false

@@ -81,7 +81,7 @@ parameters! {
         = |given| graph_params::host(given), |kept| kept.to_params();
 }
 
-/// Exports beside those of [`EXPORTS`].
+/// Exports beside those of `EXPORTS`.
 pub mod others {
     use super::*;
 

@@ -55,7 +55,7 @@ impl<T> Passed<*const T> for Words {
 
 /// For each kind: a live handle or one that is none, a place for a new one, and one that ends with the call.
 macro_rules! handles {
-    ($($kind:ident $place:ident $end:ident $c:ident)*) => {$(
+    ($($kind:ident $place:ident ($($end:ident)?) $c:ident)*) => {$(
         pub(crate) struct $kind;
         impl Argument for $kind {
             type C = $c;
@@ -72,6 +72,7 @@ macro_rules! handles {
             }
         }
 
+        $(
         pub(crate) struct $end;
         impl Argument for $end {
             type C = $c;
@@ -84,22 +85,23 @@ macro_rules! handles {
                 $c(bits)
             }
         }
+        )?
     )*};
 }
 
 handles! {
-    Context NewContext EndContext CUcontext
-    Module NewModule EndModule CUmodule
-    Function NewFunction EndFunction CUfunction
-    Library NewLibrary EndLibrary CUlibrary
-    Kernel NewKernel EndKernel CUkernel
-    Link NewLink EndLink CUlinkState
-    Stream NewStream EndStream CUstream
-    Event NewEvent EndEvent CUevent
-    Graph NewGraph EndGraph CUgraph
-    Node NewNode EndNode CUgraphNode
-    Exec NewExec EndExec CUgraphExec
-    Pool NewPool EndPool CUmemoryPool
+    Context NewContext (EndContext) CUcontext
+    Module NewModule (EndModule) CUmodule
+    Function NewFunction () CUfunction
+    Library NewLibrary (EndLibrary) CUlibrary
+    Kernel NewKernel () CUkernel
+    Link NewLink (EndLink) CUlinkState
+    Stream NewStream (EndStream) CUstream
+    Event NewEvent (EndEvent) CUevent
+    Graph NewGraph (EndGraph) CUgraph
+    Node NewNode (EndNode) CUgraphNode
+    Exec NewExec (EndExec) CUgraphExec
+    Pool NewPool (EndPool) CUmemoryPool
 }
 
 /// Declares arguments that are drawn by an expression.

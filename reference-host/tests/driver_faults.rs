@@ -218,6 +218,12 @@ fn work(guest: &mut Guest, report: &mut String) -> Result<(), String> {
         &mut |guest| guest.load_text(&PTX.replace("%sum,", "%absent,"), "add"),
         |code| code == -4,
     )?;
+    step(
+        "a load of no entry in what does not assemble",
+        guest,
+        &mut |guest| guest.load_text(&PTX.replace("%sum,", "%absent,"), "absent"),
+        |code| code == -4,
+    )?;
     let buffer = step("alloc", guest, &mut |guest| guest.alloc(64), id)?;
     guest.memory[..64].fill(0xEE);
     step(

@@ -183,6 +183,10 @@ impl<T> Table<T> {
         self.entries.get_mut(slot).map(|(_, entry)| entry)
     }
 
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().map(|(_, entry)| entry)
+    }
+
     fn at(&self, index: usize) -> Option<i64> {
         self.entries.get(index).map(|(id, _)| *id)
     }

@@ -24,7 +24,7 @@
 //!
 //! # What is not known
 //!
-//! Texts of messages, the variables of a kernel that faulted, windows of a launch that is not synced: such bytes are
+//! Texts of messages, the variables of modules behind a fault, windows of a launch that is not synced: such bytes are
 //! unknown rather than wrong. [`unknown`](Model::unknown) says where they are and [`learn`](Model::learn) takes what the
 //! guest has there, checking it where it can be checked: a message must be UTF-8 and stay as it is.
 //!

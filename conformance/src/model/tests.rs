@@ -598,4 +598,10 @@ fn what_a_kernel_counted_is_a_recommendation() {
     };
     assert_eq!(rules(40_000), ["launch.module-variables"]);
     assert_eq!(rules(40_004), ["sync.effects"]);
+    // Another kernel's fault may have cost it its variables.
+    done(&mut model, load("trap"), 3);
+    done(&mut model, launch(3, 0), -5);
+    done(&mut model, launch(2, args.len()), 0);
+    done(&mut model, Call::Sync, 0);
+    assert_eq!(model.byte(0, 40_000), None);
 }

@@ -32,6 +32,8 @@ pub(crate) fn run(name: &str, environment: &[(&str, &str)], scenario: impl FnOnc
     let output = Command::new(program)
         .args(["--exact", name, "--nocapture", "--test-threads", "1"])
         .env(MARK, "1")
+        // What that process makes and does not come to remove goes with this folder.
+        .env("TMPDIR", folder.path())
         .env("SOFT_CUDA_TRACE", &trace)
         .envs(environment.iter().copied())
         .output()

@@ -120,6 +120,9 @@ pub(super) fn apply(instance: &mut Instance, call: &Call) {
         None => Faults::Perhaps,
     };
     instance.fault = instance.fault.max(faults);
+    if faults != Faults::Never {
+        forget_variables(instance);
+    }
     // Launches whose windows meet, with no sync in between: which goes first is open.
     let meets = windows.is_some_and(|(start, end)| {
         let mut meets = false;
@@ -147,7 +150,7 @@ pub(super) fn apply(instance: &mut Instance, call: &Call) {
                 kernel.source = Source::Known(index, ticks);
             }
         }
-        _ => spoil(instance, launch.kernel_id, records),
+        _ => spoil(instance, records),
     }
 }
 
@@ -177,12 +180,22 @@ pub(super) fn refused(instance: &mut Instance, call: &Call, code: Option<Code>) 
         None => false,
     };
     if ran {
-        spoil(instance, launch.kernel_id, argv.records());
+        spoil(instance, argv.records());
+        forget_variables(instance);
     }
 }
 
-/// What a kernel wrote, and its variables, are not known.
-fn spoil(instance: &mut Instance, kernel_id: i64, records: &[Record]) {
+/// Erratum 35: a fault may have cost all modules of the instance what their variables held.
+fn forget_variables(instance: &mut Instance) {
+    for kernel in instance.kernels.values_mut() {
+        if let Source::Known(_, ticks) = &mut kernel.source {
+            *ticks = None;
+        }
+    }
+}
+
+/// What a kernel wrote is not known.
+fn spoil(instance: &mut Instance, records: &[Record]) {
     for record in records {
         let Record::Window { at, len } = *record else {
             continue;
@@ -194,11 +207,6 @@ fn spoil(instance: &mut Instance, kernel_id: i64, records: &[Record]) {
         } else {
             instance.memory.contents.forget(at, len);
         }
-    }
-    if let Some(kernel) = instance.kernels.get_mut(kernel_id)
-        && let Source::Known(_, ticks) = &mut kernel.source
-    {
-        *ticks = None;
     }
 }
 

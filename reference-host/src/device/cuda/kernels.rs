@@ -47,6 +47,16 @@ impl KernelContext {
         ))
     }
 
+    /// Has the driver assemble a text of which nothing is wanted.
+    fn assemble(&self, image: &[u8]) -> Result<(), DeviceError> {
+        let live = self.live()?;
+        let module = Loaded::module(&live, image)?;
+        // SAFETY: the module was made here, and nothing of it was asked for.
+        live.context
+            .release(|| unsafe { driver::module_unload(module) });
+        Ok(())
+    }
+
     /// What a launch that did not succeed leaves behind.
     fn stopped(&self, live: &Live, stop: Stop) -> DeviceError {
         match stop {
@@ -75,14 +85,17 @@ impl Context for KernelContext {
     fn load(&self, ptx: &[u8], entry: &str) -> Result<Arc<dyn Kernel>, DeviceError> {
         // What is not PTX never reaches the driver, which would take other images too; and without the parameters' sizes no argument could be checked.
         let signature = Signature::of(ptx, entry).map_err(refused)?;
-        let missing = || DeviceError::NoSuchEntry(entry.into());
-        let signature = signature.ok_or_else(missing)?;
-        let name = CString::new(entry).map_err(|_| missing())?;
         // Blanks at the end mean nothing, and need not be kept.
         let text = ptx.trim_ascii_end();
         let mut image = Vec::with_capacity(text.len().saturating_add(1));
         image.extend_from_slice(text);
         image.push(0);
+        let name = CString::new(entry).ok();
+        let Some((signature, name)) = signature.zip(name) else {
+            // That it does not assemble comes first: without that there is nothing to look for a name in.
+            self.assemble(&image)?;
+            return Err(DeviceError::NoSuchEntry(entry.into()));
+        };
         let kernel = CudaKernel {
             owner: self.clone(),
             image: image.into(),
@@ -221,6 +234,20 @@ struct Loaded {
 // SAFETY: the driver allows modules and functions to be used on any thread.
 unsafe impl Send for Loaded {}
 
+impl Loaded {
+    /// Loads a module into a context.
+    fn module(live: &Live, image: &[u8]) -> Result<CUmodule, DeviceError> {
+        let entered = live.context.enter()?;
+        let mut log = Log::default();
+        let module = log.load(image);
+        drop(entered);
+        module.map_err(|error| {
+            live.context.lose_if_broken(error);
+            log.refusal(error)
+        })
+    }
+}
+
 impl Drop for Loaded {
     fn drop(&mut self) {
         // SAFETY: the module is this one's, and none of its kernels runs.
@@ -241,14 +268,7 @@ impl CudaKernel {
             return Ok(Function(loaded.function));
         }
         *loaded = None;
-        let entered = live.context.enter()?;
-        let mut log = Log::default();
-        let module = log.load(&self.image);
-        drop(entered);
-        let module = module.map_err(|error| {
-            live.context.lose_if_broken(error);
-            log.refusal(error)
-        })?;
+        let module = Loaded::module(live, &self.image)?;
         // Owned from here on: an error below unloads it.
         let mut made = Loaded {
             live: Arc::clone(live),

@@ -53,7 +53,7 @@ impl<T> Passed<*const T> for Words {
     }
 }
 
-/// For each kind: a live handle or one that is none, a place for a new one, and one that ends with the call.
+/// For each kind: a live handle or one that is none, a place for a new one, and, where it can end by itself, one that ends with the call.
 macro_rules! handles {
     ($($kind:ident $place:ident ($($end:ident)?) $c:ident)*) => {$(
         pub(crate) struct $kind;

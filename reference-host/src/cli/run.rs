@@ -51,7 +51,8 @@ pub(crate) struct Arguments {
     /// Fail a launch whose kernel runs more than N weighted warp instructions
     ///
     /// A warp instruction is one instruction for up to 32 threads; what takes the software GPU longer than a simple
-    /// one counts as several. The guest gets launch-failed and goes on.
+    /// one counts as several. The guest gets launch-failed and goes on. NVIDIA hardware does not count: there a kernel may
+    /// run as long as the guest.
     #[arg(long, value_name = "N", default_value_t = WATCHDOG, value_parser = budget, allow_hyphen_values = true)]
     watchdog: u64,
 }

@@ -2,6 +2,7 @@
 //! The crate's documentation has the list.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) delays: Vec<(Function, Duration)>,
     pub(crate) trace: Option<Output>,
     pub(crate) leaks: Option<Output>,
+    /// Whether `CUDA_VISIBLE_DEVICES` leaves the device to be seen.
+    pub(crate) visible: bool,
     /// What is wrong with the wishes.
     pub(crate) mistakes: Vec<String>,
 }
@@ -70,7 +73,19 @@ pub(crate) enum Output {
 /// The environment's wishes.
 pub(crate) fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    SETTINGS.get_or_init(|| Settings::read(|name| std::env::var_os(name)))
+    SETTINGS.get_or_init(|| {
+        let mut settings = Settings::read(|name| std::env::var_os(name));
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        settings.mistakes.extend(unknown(names));
+        settings
+    })
+}
+
+/// What is wrong with variables of ours that this library does not know.
+fn unknown(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    names
+        .filter(|name| name.starts_with(OURS) && !KNOWN.contains(&name.as_str()))
+        .map(|name| format!("{name} is none of {}", KNOWN.join(", ")))
 }
 
 impl Settings {
@@ -90,8 +105,17 @@ impl Settings {
             delays: Vec::new(),
             trace: variable(TRACE).map(Output::from),
             leaks: variable(LEAKS).map(Output::from),
+            visible: variable(VISIBLE).is_none_or(|list| shows_first(&list.to_string_lossy())),
             mistakes,
         };
+        for (name, output) in [(TRACE, &settings.trace), (LEAKS, &settings.leaks)] {
+            if let Some(Output::File(path)) = output
+                && let Err(error) = File::options().append(true).create(true).open(path)
+            {
+                let mistake = format!("{name} is {}: {error}", path.display());
+                settings.mistakes.push(mistake);
+            }
+        }
         for (name, value, place) in [
             (MEMORY, memory, &mut settings.memory_bytes),
             (BUDGET, budget, &mut settings.instruction_budget),
@@ -125,6 +149,12 @@ impl Settings {
         }
         settings
     }
+}
+
+/// Whether a list of devices, which ends before the first that is not there, has this one.
+fn shows_first(list: &str) -> bool {
+    let first = list.split(',').next().unwrap_or_default().trim();
+    first == "0" || first.starts_with("GPU-")
 }
 
 impl From<OsString> for Output {
@@ -175,6 +205,10 @@ const FAIL: &str = "SOFT_CUDA_FAIL";
 const DELAY: &str = "SOFT_CUDA_DELAY";
 const TRACE: &str = "SOFT_CUDA_TRACE";
 const LEAKS: &str = "SOFT_CUDA_LEAKS";
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+/// How the names of this library's own variables begin.
+const OURS: &str = "SOFT_CUDA_";
+const KNOWN: [&str; 6] = [MEMORY, BUDGET, FAIL, DELAY, TRACE, LEAKS];
 /// A few seconds of a kernel that does not end.
 const INSTRUCTION_BUDGET: u64 = 200_000_000;
 
@@ -187,6 +221,37 @@ mod tests {
             let pair = pairs.iter().find(|pair| pair.0 == name)?;
             Some(pair.1.into())
         })
+    }
+
+    #[test]
+    fn names_that_are_not_known_and_files_that_cannot_be_are_mistakes() {
+        let names = ["SOFT_CUDA_FAIL", "SOFT_CUDA_FIAL", "PATH"].map(str::to_owned);
+        let mistakes: Vec<_> = unknown(names.into_iter()).collect();
+        assert_eq!(mistakes.len(), 1);
+        assert!(mistakes.concat().contains("SOFT_CUDA_FIAL"));
+        for name in [TRACE, LEAKS] {
+            assert_eq!(
+                read(&[(name, "/nowhere/at/all")]).mistakes.len(),
+                1,
+                "{name}"
+            );
+            assert!(read(&[(name, "-")]).mistakes.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_devices_may_leave_this_one_out() {
+        assert!(read(&[]).visible);
+        for (list, visible) in [
+            ("0", true),
+            ("0,1", true),
+            ("", false),
+            ("1", false),
+            ("-1", false),
+            ("3,0", false),
+        ] {
+            assert_eq!(read(&[(VISIBLE, list)]).visible, visible, "{list:?}");
+        }
     }
 
     #[test]

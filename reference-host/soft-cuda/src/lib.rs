@@ -19,8 +19,8 @@
 //! | `SOFT_CUDA_TRACE` | a file, or `-` for standard error | a line for each call: its name and its result |
 //! | `SOFT_CUDA_LEAKS` | a file, or `-` for standard error | a line at the end of the process: which objects are still there |
 //!
-//! A file is written anew by each process. `FUNCTION` is a symbol of this library, or `*` for any: `*:K` counts all calls together. `K` may be
-//! `*` for each call. `CODE` is a number or a name of the driver API's. A value that is none of these is told on standard error, and `cuInit`
+//! `CUDA_VISIBLE_DEVICES` may leave the device out, as for NVIDIA's driver: `cuInit` then answers `CUDA_ERROR_NO_DEVICE`. A file is written anew by each process. `FUNCTION` is a symbol of this library, or `*` for any: `*:K` counts all calls together. `K` may be
+//! `*` for each call. `CODE` is a number or a name of the driver API's. A value that is none of these, a file that cannot be written, or another name that begins with `SOFT_CUDA_` is told on standard error, and `cuInit`
 //! answers `CUDA_ERROR_INVALID_VALUE`.
 
 #![allow(

@@ -307,7 +307,7 @@ impl Caller {
 #[test]
 fn nothing_about_code_is_believed() {
     let steps: u64 =
-        std::env::var("SOFT_CUDA_TEST_STEPS").map_or(2_000, |steps| steps.parse().unwrap());
+        std::env::var("TEST_OF_SOFT_CUDA_STEPS").map_or(2_000, |steps| steps.parse().unwrap());
     let small = ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 counter;
         .visible .entry count() { .reg .b32 %r; atom.global.add.u32 %r, [counter], 1; }
         .visible .entry nothing() { ret; }";

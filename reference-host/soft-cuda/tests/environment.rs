@@ -15,7 +15,7 @@ use soft_cuda::api::{context, device, event, host_memory, memory, pool, stream};
 use soft_cuda::{CUcontext, CUevent, CUmemoryPool, CUstream};
 
 /// The variable by which this program is told to be a scenario.
-const SCENARIO: &str = "SOFT_CUDA_TEST_SCENARIO";
+const SCENARIO: &str = "TEST_OF_SOFT_CUDA_SCENARIO";
 
 fn main() {
     match std::env::var(SCENARIO).as_deref() {

@@ -445,7 +445,7 @@ impl Caller {
 fn nothing_is_believed() {
     let threads = 3;
     let steps: u64 =
-        std::env::var("SOFT_CUDA_TEST_STEPS").map_or(20_000, |steps| steps.parse().unwrap());
+        std::env::var("TEST_OF_SOFT_CUDA_STEPS").map_or(20_000, |steps| steps.parse().unwrap());
     let answers: Vec<_> = std::thread::scope(|scope| {
         let started: Vec<_> = (1..=threads)
             .map(|seed| {

@@ -16,7 +16,7 @@ use soft_cuda::api::{context, library, link, module};
 use soft_cuda::{CUlibrary, CUlinkState};
 
 /// The variable by which this program is told to be a scenario.
-const SCENARIO: &str = "SOFT_CUDA_TEST_SCENARIO";
+const SCENARIO: &str = "TEST_OF_SOFT_CUDA_SCENARIO";
 
 fn main() {
     match std::env::var(SCENARIO).as_deref() {

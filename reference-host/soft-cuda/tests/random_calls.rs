@@ -102,4 +102,4 @@ fn inside() {
 /// These count uses of a context, so that it cannot be told when it ends.
 const NOT_CALLED: &[&str] = &["cuCtxAttach", "cuCtxDetach"];
 /// Says to a process what it is to do, and that it is the inner one.
-const INSIDE: &str = "SOFT_CUDA_RANDOM_CALLS";
+const INSIDE: &str = "TEST_OF_SOFT_CUDA_CALLS";

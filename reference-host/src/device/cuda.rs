@@ -21,6 +21,7 @@ mod forward;
 mod kernels;
 mod windows;
 
+use std::ffi::CStr;
 use std::time::Duration;
 
 use cust::sys::CUdevice;
@@ -98,12 +99,15 @@ impl CudaDevice {
     ///
     /// The driver fails.
     pub fn describe(&self) -> Result<(String, u64), DriverError> {
-        let raw =
-            |error: cust::error::CudaError| DriverError::unnamed("cuDeviceGetName", error as u32);
-        let device =
-            cust::device::Device::get_device(self.gpu.device.cast_unsigned()).map_err(raw)?;
-        let name = device.name().map_err(raw)?;
-        let bytes = device.total_memory().map_err(raw)?;
+        let mut name = [0; 256];
+        let mut bytes = 0usize;
+        // SAFETY: the name has the room that is said, and `bytes` is the place for a size.
+        unsafe {
+            driver::device_name(name.as_mut_ptr().cast(), 256, self.gpu.device)?;
+            driver::device_memory(&mut bytes, self.gpu.device)?;
+        }
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
         Ok((name, bytes as u64))
     }
 }

@@ -3,7 +3,7 @@
 use wasi_cuda_host::device::DeviceError;
 
 use crate::child;
-use crate::guest::{Guest, answer, host, window};
+use crate::guest::{Guest, answer, host, module, window};
 
 #[test]
 fn buffers_that_went_with_their_context_are_refused() {
@@ -101,4 +101,24 @@ fn device_memory_runs_out_and_comes_back() {
             assert!(Guest::new(&host).alloc(5 << 20) > 0);
         },
     );
+}
+
+/// A driver may answer with the failure that the context is given up for although it has ended the context: the handle must not be used again. Any
+/// other answer means that nothing was done.
+#[test]
+fn a_failed_context_is_ended_once_unless_that_did_nothing() {
+    for (code, tries) in [("719", 1), ("999", 2)] {
+        let fault = format!("cuCtxDestroy_v2:1={code}");
+        let done = child::run(
+            "lost::a_failed_context_is_ended_once_unless_that_did_nothing",
+            &[("SOFT_CUDA_FAIL", &fault)],
+            || {
+                let mut guest = Guest::new(&host());
+                let stop = guest.kernel(&module("", "trap;"), "k");
+                assert_eq!(guest.launch(stop, 1, &[]), -5);
+            },
+        );
+        // The process ends before anything else is given back.
+        assert_eq!(done.calls("cuCtxDestroy_v2"), tries, "{code}");
+    }
 }

@@ -96,7 +96,7 @@ st.global.u32 [%d2], %r1;",
             assert_eq!(guest.word(4096), 1);
         },
     );
-    let copies = ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoH_v2"].map(|copy| done.calls(copy));
+    let copies = ["cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2"].map(|copy| done.calls(copy));
     assert_eq!(copies, [4, 1]);
 }
 

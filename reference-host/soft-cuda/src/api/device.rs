@@ -16,6 +16,9 @@ api! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
+        if !settings().visible {
+            return Err(Error::NoDevice);
+        }
         call::initialise();
         Ok(())
     }

@@ -37,7 +37,7 @@ impl OwnContext {
             lost: OnceLock::new(),
         };
         // Creation makes the context current.
-        driver::release(pop);
+        pop(raw);
         Ok(context)
     }
 
@@ -53,7 +53,7 @@ impl OwnContext {
         };
         // SAFETY: the context is live, and stays so while `raw` is held.
         unsafe { driver::ctx_push(context) }.map_err(EnterError::Failed)?;
-        Ok(Entered { _raw: raw })
+        Ok(Entered { context, _raw: raw })
     }
 
     /// Gives back what lies in the context; with a lost one it is gone already.
@@ -75,8 +75,7 @@ impl OwnContext {
         // The first reason is the true one: what comes after it follows from it.
         let _ = self.lost.set(why);
         if let Some(Raw(context)) = self.raw.write().take() {
-            // SAFETY: nobody is in the context, since it could be taken out, and nobody can enter it any more.
-            driver::release(|| unsafe { driver::ctx_destroy(context) });
+            destroy(context, Some(self.lost()));
         }
     }
 
@@ -104,8 +103,7 @@ impl OwnContext {
         };
         let end = move || {
             let Raw(context) = { raw };
-            // SAFETY: as in `lose`.
-            driver::release(|| unsafe { driver::ctx_destroy(context) });
+            destroy(context, Some(why));
             ended();
         };
         // Without a thread the context stays as it is, and takes its place among those that were abandoned for good.
@@ -122,27 +120,52 @@ impl OwnContext {
 impl Drop for OwnContext {
     fn drop(&mut self) {
         if let Some(Raw(context)) = self.raw.write().take() {
-            // SAFETY: nobody has the context any more.
-            driver::release(|| unsafe { driver::ctx_destroy(context) });
+            destroy(context, None);
         }
     }
 }
 
 /// A context is current on this thread.
 pub(super) struct Entered<'c> {
+    context: CUcontext,
     _raw: RwLockReadGuard<'c, Option<Raw>>,
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        driver::release(pop);
+        pop(self.context);
     }
 }
 
-fn pop() -> Result<(), DriverError> {
-    let mut raw = ptr::null_mut();
-    // SAFETY: `raw` is the place for a handle.
-    unsafe { driver::ctx_pop(&mut raw) }
+/// Takes `context` off the calling thread's stack, whose top it is. Where that fails it is tried once more if the context is still there: below it is what the
+/// embedder put there.
+fn pop(context: CUcontext) {
+    let mut taken = ptr::null_mut();
+    // SAFETY: `taken` is the place for a handle.
+    let mut take = || unsafe { driver::ctx_pop(&mut taken) };
+    if take().is_err() {
+        let mut current = ptr::null_mut();
+        // SAFETY: `current` is the place for a handle.
+        let asked = unsafe { driver::ctx_current(&mut current) };
+        if asked.is_ok() && current == context {
+            // Nobody can be told of a second failure.
+            let _ = take();
+        }
+    }
+}
+
+/// Ends a context that nobody is in and nobody can enter any more, and everything in it.
+///
+/// A failure is tried once more, unless it is the one that the context is given up for: a driver may answer that one when it has done its work, and the
+/// handle would then be used after its end.
+fn destroy(context: CUcontext, why: Option<DriverError>) {
+    driver::release(|| {
+        // SAFETY: the handle has not been destroyed: this is the first try, or the first did nothing.
+        match unsafe { driver::ctx_destroy(context) } {
+            Err(error) if why.is_some_and(|why| why.code == error.code) => Ok(()),
+            done => done,
+        }
+    });
 }
 
 /// Why a context cannot be entered.

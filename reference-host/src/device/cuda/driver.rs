@@ -43,6 +43,7 @@ functions! {
     fn ctx_destroy = cuCtxDestroy_v2(context: CUcontext);
     fn ctx_push = cuCtxPushCurrent_v2(context: CUcontext);
     fn ctx_pop = cuCtxPopCurrent_v2(context: *mut CUcontext);
+    fn ctx_current = cuCtxGetCurrent(context: *mut CUcontext);
     fn ctx_synchronize = cuCtxSynchronize();
     fn stream_create = cuStreamCreate(stream: *mut CUstream, flags: c_uint);
     fn stream_query = cuStreamQuery(stream: CUstream);
@@ -59,10 +60,10 @@ functions! {
     fn mem_alloc = cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);
     fn mem_free = cuMemFree_v2(address: CUdeviceptr);
     fn memset = cuMemsetD8_v2(to: CUdeviceptr, byte: u8, count: usize);
-    fn memset_async = cuMemsetD8Async(to: CUdeviceptr, byte: u8, count: usize, stream: CUstream);
     fn copy_to_device = cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize);
     fn copy_from_device = cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize);
-    fn copy_to_device_async = cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
+    fn device_name = cuDeviceGetName(name: *mut c_char, room: c_int, device: CUdevice);
+    fn device_memory = cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
 }
 
 unsafe extern "C" {
@@ -70,6 +71,9 @@ unsafe extern "C" {
 }
 
 /// Gives something back, and tries once more where that fails: nobody can be told, and what is not given back is gone.
+///
+/// A driver may also answer an earlier, asynchronous failure, having done its work. None is outstanding in a context where all work is waited for; and in one that has
+/// failed nothing is made any more, so that a second try meets nothing of anybody else's.
 pub(super) fn release(mut give_back: impl FnMut() -> Result<(), DriverError>) {
     if give_back().is_err() {
         // What fails twice stays with the driver until its context ends.

@@ -133,7 +133,7 @@ impl Live {
         let mut stream = ptr::null_mut();
         let entered = context.enter()?;
         // SAFETY: `stream` is the place for a handle.
-        let made = unsafe { driver::stream_create(&mut stream, NON_BLOCKING) };
+        let made = unsafe { driver::stream_create(&mut stream, BLOCKING) };
         drop(entered);
         made?;
         Ok(Self {
@@ -144,8 +144,8 @@ impl Live {
     }
 }
 
-/// A stream that the default one does not wait for.
-const NON_BLOCKING: u32 = 1;
+/// A stream that waits for the default one, in which copies and fills go.
+const BLOCKING: u32 = 0;
 
 /// The driver's handle of a stream, which ends with its context.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +168,7 @@ impl WindowMemory {
     ///
     /// New memory is cleared first: a kernel may read beyond its windows as far as the allocation goes, and the driver promises nothing about what was
     /// there, be it another guest's.
-    fn reserve(&mut self, len_bytes: u64, stream: CUstream) -> Result<CUdeviceptr, DriverError> {
+    fn reserve(&mut self, len_bytes: u64) -> Result<CUdeviceptr, DriverError> {
         if len_bytes > self.len_bytes {
             self.release();
             let len_bytes = len_bytes.max(LEAST_WINDOW_BYTES);
@@ -178,7 +178,7 @@ impl WindowMemory {
             unsafe { driver::mem_alloc(&mut self.address, bytes) }?;
             self.len_bytes = len_bytes;
             // SAFETY: all of the new allocation, and nothing else.
-            let cleared = unsafe { driver::memset_async(self.address, 0, bytes, stream) };
+            let cleared = unsafe { driver::memset(self.address, 0, bytes) };
             if let Err(error) = cleared {
                 self.release();
                 return Err(error);
@@ -322,9 +322,7 @@ impl CudaKernel {
         let watchdog = self.owner.device.watchdog;
         let mut windows = live.windows.lock();
         let layout = Layout::new(args);
-        let base = windows
-            .reserve(layout.len_bytes, stream)
-            .map_err(Stop::Refused)?;
+        let base = windows.reserve(layout.len_bytes).map_err(Stop::Refused)?;
         let params = param_buffer(self.signature.params(), args, |window| {
             layout.address(base, window)
         })
@@ -340,16 +338,16 @@ impl CudaKernel {
             let bytes = guest_range(&piece.guest)
                 .and_then(|range| memory.get(range))
                 .ok_or(Stop::Never(BROKEN))?;
-            // SAFETY: the piece lies within what was reserved, and the source stays borrowed until the stream has been waited for.
+            // The source is not needed any more when the call returns, whatever kind of memory it is; the stream waits for what then is still under way.
+            // SAFETY: the piece lies within what was reserved.
             unsafe {
-                driver::copy_to_device_async(
+                driver::copy_to_device(
                     base.saturating_add(piece.at),
                     bytes.as_ptr().cast(),
                     bytes.len(),
-                    stream,
                 )
             }
-            .map_err(Stop::Failed)?;
+            .map_err(Stop::Refused)?;
         }
         let [grid, block] = [shape.grid, shape.block];
         let [grid_x, grid_y, grid_z] = grid;
@@ -370,10 +368,8 @@ impl CudaKernel {
                 ptr::null_mut(),
             )
         };
-        // Whatever came of the launch: copies may be under way.
-        let waited = wait(stream, watchdog);
         launched.map_err(Stop::Refused)?;
-        waited?;
+        wait(stream, watchdog)?;
         for piece in layout.written(args, self.signature.written()) {
             let bytes = guest_range(&piece.guest)
                 .and_then(|range| memory.get_mut(range))

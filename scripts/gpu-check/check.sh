@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the reference host on this machine's CUDA device: bash check.sh [OUTPUT] [ORDINAL]
-# Writes OUTPUT/report.json with a summary, and beside it what each part printed. Exit status: 0 all is well, 1 something is not, 2 no part could run.
+# Writes OUTPUT/report.json with a summary, and beside it what each part printed. Exit status: 0 all is well, 1 something is not, 2 OUTPUT cannot be made.
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -442,3 +442,39 @@ fn shared_memory_ends_with_its_context() {
     answers!(context::cuCtxDestroy_v2(lasting));
     own[0] = 1;
 }
+
+/// No process has as much memory: such a copy is refused before a byte is read, wherever it begins.
+#[test]
+fn copies_that_no_memory_is_as_large_for_are_refused() {
+    fresh();
+    let mut own = [7u8; 64];
+    let (low, here) = (8, own.as_mut_ptr().expose_provenance() as u64);
+    for bytes in [
+        usize::MAX,
+        usize::MAX - 8,
+        usize::MAX - 4096,
+        isize::MAX as usize,
+    ] {
+        for (to, from) in [
+            (here, low),
+            (low, here),
+            (low, low),
+            (here, here),
+            (0, 0),
+            (u64::MAX, u64::MAX),
+        ] {
+            answers!(copy::cuMemcpy(to, from, bytes), INVALID_VALUE);
+            answers!(
+                copy::cuMemcpyAsync(to, from, bytes, CUstream(0)),
+                INVALID_VALUE
+            );
+        }
+        answers!(
+            host_memory::cuMemHostRegister_v2(own.as_mut_ptr().cast(), bytes, 0),
+            INVALID_VALUE
+        );
+    }
+    // Control.
+    answers!(copy::cuMemcpy(here, here + 32, 32));
+    assert_eq!(own, [7; 64]);
+}

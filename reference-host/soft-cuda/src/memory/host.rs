@@ -235,6 +235,10 @@ impl HostRange {
 pub(crate) fn is_mapped(start: usize, end: usize) -> bool {
     let page_start = start & !(PAGE - 1);
     let len = end.saturating_sub(page_start);
+    // The system rounds lengths up to pages, and one near the largest number to none at all.
+    if len > isize::MAX as usize {
+        return false;
+    }
     let page_start = std::ptr::with_exposed_provenance_mut(page_start);
     // SAFETY: with this flag the system only looks whether the pages are there.
     unsafe { msync(page_start, len, MsyncFlags::ASYNC) }.is_ok()
@@ -242,3 +246,30 @@ pub(crate) fn is_mapped(start: usize, end: usize) -> bool {
 
 /// Pages of the system are multiples of this.
 const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_no_process_can_have_is_not_there() {
+        let own = vec![1u8; 3 * PAGE];
+        let start = own.as_ptr().expose_provenance();
+        assert!(is_mapped(start, start + own.len()));
+        let limit = isize::MAX as usize;
+        for start in [0, 1, PAGE - 1, PAGE, start] {
+            for end in [
+                usize::MAX,
+                usize::MAX - 1,
+                usize::MAX - PAGE + 1,
+                usize::MAX - PAGE,
+                limit,
+                limit + 1,
+                limit + start,
+                limit + start + PAGE,
+            ] {
+                assert!(!is_mapped(start, end), "{start:#x}..{end:#x}");
+            }
+        }
+    }
+}
